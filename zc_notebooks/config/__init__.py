@@ -1,0 +1,1 @@
+"""Profiles, chain, routes and policy from zc.toml and the environment."""

@@ -1,0 +1,1 @@
+"""The attempt ledger: rows, append, read."""

@@ -1,0 +1,135 @@
+"""One redactor for every text that leaves: errors, rows, logs, reprs, notebook output."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+
+_MASK = "***"
+_MIN_KEY = 4
+"""A known value shorter than this would redact ordinary words; a key that short is refused at the edge."""
+
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-|gsk_|xai-|nvapi-|pplx-|hf_|xoxb-|xoxp-|ghp_|gho_|ghu_|github_pat_|AIza)[A-Za-z0-9_\-.*]+"
+)
+_BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=\-]+")
+_URL = re.compile(r"(?i)\b(https?|wss?)://(?:[^\s/@\"'<>?#]*@)?([^\s\"'<>?#]*)(\?[^\s\"'<>#]*)?")
+_KEY_FIELD = re.compile(
+    r"(?i)([\"']?(?:api[-_]?key|x-goog-api-key|x-api-key|authorization)[\"']?\s*[:=]\s*[\"']?)([^\s\"',}&]+)"
+)
+
+
+class Secret:
+    """A credential value whose text forms are ``***``. The value itself is read only with :meth:`reveal`."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+        register(value)
+
+    def reveal(self) -> str:
+        """The value, for the one place that puts it into a request header."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"Secret({_MASK})"
+
+    def __str__(self) -> str:
+        return _MASK
+
+    def __format__(self, spec: str) -> str:
+        return _MASK
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._value))
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Secret cannot be pickled: pass the variable's name and read the key where it is used")
+
+
+class Redactor:
+    """Removes every registered credential, key-shaped tokens, bearer values and the private parts of URLs.
+
+    Adding is idempotent and thread-safe. Pieces of a known key of four characters or more at its start or end are
+    removed too, because servers echo keys shortened ("sk-ab…yz", "****wxyz").
+    """
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._values: set[str] = set()
+        self._lock = threading.Lock()
+        self._known: re.Pattern[str] | None = None
+        for value in values:
+            self.add(value)
+
+    def add(self, value: str) -> None:
+        """Registers one credential; every later call removes it and its recognisable ends."""
+        value = value.strip()
+        if len(value) < _MIN_KEY:
+            return
+        with self._lock:
+            if value in self._values:
+                return
+            self._values.add(value)
+            self._known = _pattern(self._values)
+
+    def __call__(self, text: str) -> str:
+        """``text`` without secrets. Never raises; text without any comes back as it was."""
+        if self._known is not None:
+            text = self._known.sub(_MASK, text)
+        text = _BEARER.sub(rf"\1\2{_MASK}", text)
+        text = _KEY_FIELD.sub(rf"\1{_MASK}", text)
+        text = _TOKEN.sub(_MASK, text)
+        return _URL.sub(_clean_url, text)
+
+    def mapping(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """The same for a mapping's values."""
+        return {name: self(value) for name, value in headers.items()}
+
+
+def _clean_url(match: re.Match[str]) -> str:
+    return f"{match[1]}://{match[2]}"
+
+
+def _pattern(values: Iterable[str]) -> re.Pattern[str]:
+    parts: list[str] = []
+    for value in sorted(values, key=len, reverse=True):
+        parts.append(re.escape(value))
+        parts.extend(_ends(value))
+    return re.compile("|".join(parts))
+
+
+def _ends(value: str) -> Iterator[str]:
+    """Patterns for a key echoed in part: its first or last characters beside a mask."""
+    if len(value) < 12:  # noqa: PLR2004 (the ends of a shorter key are ordinary text)
+        return
+    head, tail = re.escape(value[:4]), re.escape(value[-4:])
+    rest = r"[A-Za-z0-9_\-]*"
+    yield rf"(?<![A-Za-z0-9]){head}{rest}[*.…•]{{2,}}{rest}"
+    yield rf"[*.…•]{{2,}}{rest}{tail}(?![A-Za-z0-9])"
+    for size in range(len(value) - 1, 5, -1):
+        yield re.escape(value[:size])
+        yield re.escape(value[-size:])
+
+
+_shared = Redactor()
+
+
+def register(value: str) -> None:
+    """Adds a credential to the process's redactor (every :class:`Secret` does so itself)."""
+    _shared.add(value)
+
+
+def redact(text: str) -> str:
+    """``text`` through the process's one redactor."""
+    return _shared(text)
+
+
+def short(text: str, limit: int = 140) -> str:
+    """One redacted line of at most ``limit`` characters: line ends become spaces, a cut ends in ``…``."""
+    line = " ".join(redact(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

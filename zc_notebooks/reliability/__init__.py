@@ -1,0 +1,1 @@
+"""Verdicts, the walk, waits and cooldowns."""

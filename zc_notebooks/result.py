@@ -1,0 +1,47 @@
+"""What a call gives back: the answer, who was asked, who served, and every attempt on the way."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from zc_notebooks.chat import FinishReason, Hop, Identity, ToolCall, Usage, UsageByProvider
+from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.records import Record
+
+
+class FallbackRecord(Record, frozen=True, kw_only=True):
+    """Note that an entry other than the first served (spec 11)."""
+
+    requested: Identity
+    served: Identity
+    cause: str
+    """Reason or skip status of the first entry."""
+    hops: tuple[Hop, ...] = ()
+
+
+class Completion(Record, frozen=True, kw_only=True):
+    """An accepted answer with its attribution."""
+
+    text: str
+    call_id: str
+    served: Identity
+    requested: Identity
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: FinishReason | None = None
+    finish_raw: str | None = None
+    usage: Usage | None = None
+    attempts: tuple[AttemptRow, ...] = ()
+    """Every attempt and skip of the call, in order."""
+    hops: tuple[Hop, ...] = ()
+    usage_by_provider: tuple[UsageByProvider, ...] = ()
+    cost_usd: Decimal | None = None
+    """Sum of the known parts over all rows; ``None`` when no part is known."""
+    at_least: bool = False
+    """Whether some part of the cost is unknown."""
+    notice: str | None = None
+    fallback: FallbackRecord | None = None
+    context_truncated: bool = False
+    secs: float = 0.0
+    """Wall time of the call, waits included."""
+    request_id: str | None = None

@@ -1,0 +1,1 @@
+"""How streams are framed and how their ends are judged."""
