@@ -1,0 +1,148 @@
+"""Public fakes for tests of code that uses this package: a manual clock and a scripted transport."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from zc_notebooks.errors import TransportFailure
+from zc_notebooks.records import HttpRequest, HttpResponse
+
+START = datetime(2026, 9, 1, 12, 0, tzinfo=UTC)
+"""Where a manual clock begins unless told otherwise."""
+
+
+class ManualClock:
+    """A clock that moves only when told to. ``sleep`` advances it at once and is recorded in :attr:`slept`."""
+
+    def __init__(self, start: datetime = START) -> None:
+        self._now = start
+        self._monotonic = 1000.0
+        self.slept: list[float] = []
+
+    def now(self) -> datetime:
+        """Aware UTC."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Seconds."""
+        return self._monotonic
+
+    async def sleep(self, seconds: float) -> None:
+        """Records the wait, advances both clocks and lets other tasks run once."""
+        self.sleep_sync(seconds)
+        await asyncio.sleep(0)
+
+    def sleep_sync(self, seconds: float) -> None:
+        """The same for synchronous code."""
+        self.slept.append(seconds)
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        """Moves both clocks forward; a negative value moves the wall clock alone (a clock that jumps back)."""
+        self._now += timedelta(seconds=seconds)
+        self._monotonic += max(seconds, 0.0)
+
+
+Scripted = HttpResponse | TransportFailure | Callable[[HttpRequest], HttpResponse]
+
+
+def response(status: int = 200, body: Any = b"", headers: Mapping[str, str] | None = None) -> HttpResponse:
+    """A response; a body that is not bytes or text becomes JSON."""
+    if isinstance(body, str):
+        body = body.encode()
+    elif not isinstance(body, bytes):
+        body = msgspec.json.encode(body)
+    return HttpResponse(status=status, headers={"content-type": "application/json", **(headers or {})}, body=body)
+
+
+def chat_answer(text: str = "42", *, model: str = "m", tokens: tuple[int, int] | None = (9, 3)) -> HttpResponse:
+    """A good OpenAI chat completion with ``tokens`` (input, output), or without usage."""
+    body: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "model": model,
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+    }
+    if tokens is not None:
+        body["usage"] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
+    return response(200, body)
+
+
+def chat_error(status: int, message: str = "", headers: Mapping[str, str] | None = None, **fields: Any) -> HttpResponse:
+    """An OpenAI-style error body."""
+    return response(status, {"error": {"message": message or f"status {status}", **fields}}, headers)
+
+
+class ScriptedTransport:
+    """Answers each host from its own script, in order; the last item of a script repeats for ever.
+
+    ``requests`` holds every request sent, ``sent_to(host)`` those to one host. A :class:`TransportFailure` in a script
+    is raised, a callable is called with the request.
+    """
+
+    def __init__(self, script: Mapping[str, Sequence[Scripted]], *, clock: ManualClock | None = None) -> None:
+        self._script = {host: list(items) for host, items in script.items()}
+        self._clock = clock
+        self.requests: list[HttpRequest] = []
+
+    def sent_to(self, host: str) -> list[HttpRequest]:
+        """Requests whose URL names ``host``, in order."""
+        return [request for request in self.requests if f"//{host}" in request.url]
+
+    def _next(self, request: HttpRequest) -> HttpResponse:
+        self.requests.append(request)
+        for host, items in self._script.items():
+            if f"//{host}" not in request.url:
+                continue
+            item = items.pop(0) if len(items) > 1 else items[0]
+            if isinstance(item, TransportFailure):
+                raise item
+            return item(request) if callable(item) else item
+        raise TransportFailure("no such host in the script", kind="connect", sent=False)
+
+    async def send(self, request: HttpRequest, **_limits: Any) -> HttpResponse:
+        """See :class:`zc_notebooks.transport.AsyncTransport`."""
+        await asyncio.sleep(0)
+        return self._next(request)
+
+    @asynccontextmanager
+    async def stream(self, request: HttpRequest, **_limits: Any) -> AsyncIterator[ScriptedStream]:
+        """The same as a stream: the body in one chunk for each element when it is split by ``chunks_of``."""
+        await asyncio.sleep(0)
+        yield ScriptedStream(self._next(request))
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class ScriptedStream:
+    """A scripted response read as a stream, line by line."""
+
+    def __init__(self, answer: HttpResponse) -> None:
+        self.status = answer.status
+        self.headers = answer.headers
+        self._body = answer.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body, one line a chunk."""
+        for line in self._body.splitlines(keepends=True):
+            await asyncio.sleep(0)
+            yield line
+
+    async def read_body(self, limit: int = 65536) -> bytes:
+        """The body, cut at ``limit`` bytes."""
+        return self._body[:limit]
+
+
+class SyncScriptedTransport(ScriptedTransport):
+    """The same for synchronous callers."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answers one request."""
+        return self._next(request)
