@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -49,7 +50,7 @@ def test_cuts_change_nothing(text: str, cuts: list[int]) -> None:
     """However the text is split into deltas, the result is that of the whole."""
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     spans = ThinkFilter()
-    pairs = [spans.feed(text[start:stop]) for start, stop in zip(places, places[1:], strict=False)]
+    pairs = [spans.feed(text[start:stop]) for start, stop in itertools.pairwise(places)]
     pairs.append(spans.finish())
     assert ("".join(pair[0] for pair in pairs), "".join(pair[1] for pair in pairs)) == strip_think(text)
 
