@@ -253,6 +253,11 @@ class Variant(Record, frozen=True, kw_only=True):
         return self.entry.profile.ref
 
     @property
+    def id(self) -> tuple[int, int]:
+        """Its place in the plan: (entry, variant)."""
+        return self.entry.index, self.place
+
+    @property
     def key(self) -> MarkKey:
         """The variant's own mark key, model included."""
         return MarkKey(
