@@ -19,12 +19,13 @@ class StreamJudge:
     ``awaited`` names the completion signal for the sentence of a truncated stream (``message_stop``).
     """
 
-    __slots__ = ("_awaited", "_error", "_refused", "closed", "evidence", "signal", "started")
+    __slots__ = ("_awaited", "_error", "_refused", "_refused_bytes", "closed", "evidence", "signal", "started")
 
     def __init__(self, awaited: str) -> None:
         self._awaited = awaited
         self._error: str | None = None
         self._refused: str | None = None
+        self._refused_bytes = b""
         self.evidence: list[str] = []
         self.started = False
         """A protocol event was seen."""
@@ -68,11 +69,12 @@ class StreamJudge:
             self._error = payload[:MAX_PAYLOAD]
         self.closed = self.closed or last
 
-    def refuse(self, detail: str, word: str = "not the protocol") -> None:
+    def refuse(self, detail: str, word: str = "not the protocol", payload: bytes = b"") -> None:
         """The bytes are not this protocol, in one sentence. After the signal that is only noted."""
         self.note(word)
         if not self.signal:
             self._refused = self._refused or detail
+            self._refused_bytes = self._refused_bytes or payload[:MAX_PAYLOAD]
             self.closed = True
 
     def end(self, builder: AnswerBuilder, interrupted: str | None = None) -> StreamEnd:
@@ -89,7 +91,8 @@ class StreamJudge:
                 kind="error_body", payload=self._error, detail="the stream carried an error", answer=partial
             )
         if self._refused is not None:
-            return WireFailure(kind="not_protocol", detail=self._refused, answer=partial)
+            text = self._refused_bytes.decode("utf-8", "replace")
+            return WireFailure(kind="not_protocol", payload=text, detail=self._refused, answer=partial)
         failure = judge_finish(builder)
         if failure is not None or self.signal:
             return failure
