@@ -1,3 +1,86 @@
-"""Answer prompts through a chain of LLM providers that run out, and see every attempt."""
+"""Answer prompts through a chain of LLM providers that run out, and see every attempt.
+
+The public names are loaded when they are first used, so importing the package stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 __version__ = "0.1.0"
+
+_WHERE: Final = {
+    "open": "chain",
+    "Chain": "chain",
+    "allowed": "borders",
+    "Ledger": "ledger.read",
+    "Completion": "result",
+    "call_with_fallback": "fallback",
+    "classify_failure": "reliability.classify",
+    "explain": "explain",
+    "Message": "chat",
+    "ImagePart": "chat",
+    "TextPart": "chat",
+    "Tool": "chat",
+    "ToolCall": "chat",
+    "JsonSchema": "chat",
+    "Plan": "records",
+    "Verdict": "records",
+    "ZcError": "errors",
+    "ConfigError": "errors",
+    "LedgerError": "errors",
+    "CallError": "errors",
+    "NoPermittedCandidate": "errors",
+    "AllCandidatesFailed": "errors",
+    "CallTimeout": "errors",
+    "ContextWindowExceeded": "errors",
+    "TurnCancelled": "errors",
+    "StreamInterruptedAfterOutput": "errors",
+    "StreamCancelledAfterOutput": "errors",
+    "PreExecutedToolsWithoutAnswer": "errors",
+}
+
+__all__ = ["__version__", *_WHERE]  # noqa: PLE0604 (names of the table)
+
+if TYPE_CHECKING:
+    from zc_notebooks.borders import allowed as allowed
+    from zc_notebooks.chain import Chain as Chain
+    from zc_notebooks.chain import open as open  # noqa: A004 (zc.open)
+    from zc_notebooks.chat import ImagePart as ImagePart
+    from zc_notebooks.chat import JsonSchema as JsonSchema
+    from zc_notebooks.chat import Message as Message
+    from zc_notebooks.chat import TextPart as TextPart
+    from zc_notebooks.chat import Tool as Tool
+    from zc_notebooks.chat import ToolCall as ToolCall
+    from zc_notebooks.errors import AllCandidatesFailed as AllCandidatesFailed
+    from zc_notebooks.errors import CallError as CallError
+    from zc_notebooks.errors import CallTimeout as CallTimeout
+    from zc_notebooks.errors import ConfigError as ConfigError
+    from zc_notebooks.errors import ContextWindowExceeded as ContextWindowExceeded
+    from zc_notebooks.errors import LedgerError as LedgerError
+    from zc_notebooks.errors import NoPermittedCandidate as NoPermittedCandidate
+    from zc_notebooks.errors import PreExecutedToolsWithoutAnswer as PreExecutedToolsWithoutAnswer
+    from zc_notebooks.errors import StreamCancelledAfterOutput as StreamCancelledAfterOutput
+    from zc_notebooks.errors import StreamInterruptedAfterOutput as StreamInterruptedAfterOutput
+    from zc_notebooks.errors import TurnCancelled as TurnCancelled
+    from zc_notebooks.errors import ZcError as ZcError
+    from zc_notebooks.explain import explain as explain
+    from zc_notebooks.fallback import call_with_fallback as call_with_fallback
+    from zc_notebooks.ledger.read import Ledger as Ledger
+    from zc_notebooks.records import Plan as Plan
+    from zc_notebooks.records import Verdict as Verdict
+    from zc_notebooks.reliability.classify import classify_failure as classify_failure
+    from zc_notebooks.result import Completion as Completion
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_WHERE])

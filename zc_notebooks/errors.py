@@ -24,11 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from traceback import format_exception
 from typing import Literal
 
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Reason, Record, ResetSource, Variant, Verdict
 from zc_notebooks.redact import redact, short
+from zc_notebooks.shown import Shown
 
 
 class Problem(Record, frozen=True, kw_only=True):
@@ -40,10 +42,13 @@ class Problem(Record, frozen=True, kw_only=True):
     """What is wrong and what would be right, one sentence."""
     value: str = ""
     """The redacted value as written."""
+    line: int | None = None
+    """1-based line of the file, where it could be told."""
 
     def __str__(self) -> str:
+        where = self.path if self.line is None else f"{self.path} (line {self.line})"
         shown = f" (is {self.value})" if self.value else ""
-        return f"{self.path}: {self.message}{shown}"
+        return f"{where}: {self.message}{shown}"
 
 
 class ZcError(Exception):
@@ -82,13 +87,22 @@ class CandidateFailure(Record, frozen=True, kw_only=True):
         return f"{base} [{self.row.credential_id}]" if self.several_credentials else base
 
 
-class CallError(ZcError):
+class CallError(Shown, ZcError):
     """A call gave no answer. ``.attempts``: every attempt and skip in order, with verdict and full redacted text."""
 
     def __init__(self, message: str, attempts: Sequence[CandidateFailure] = (), *, call_id: str = "") -> None:
         self.attempts: tuple[CandidateFailure, ...] = tuple(attempts)
         self.call_id = call_id
         super().__init__(redact(message))
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints instead of sixty frames: one line for each candidate."""
+        head = f"{type(self).__name__}: {len(self.attempts)} attempts and skips"
+        return [head, *str(self).splitlines(), "(frames: print(sys.last_value.traceback()))"]
+
+    def traceback(self) -> str:
+        """The ordinary traceback as text."""
+        return redact("".join(format_exception(self)))
 
     @property
     def rows(self) -> tuple[AttemptRow, ...]:

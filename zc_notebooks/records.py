@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import Any, Final, Literal
 
 import msgspec
 
-from zc_notebooks.redact import Secret
+from zc_notebooks.redact import Secret, short
+from zc_notebooks.shown import Shown
 
 Tier = Literal["free", "trial", "prepaid", "metered", "local"]
 TIERS: Final[tuple[Tier, ...]] = ("free", "trial", "prepaid", "metered", "local")
@@ -90,7 +92,7 @@ class Evidence(Record, frozen=True, kw_only=True):
     """What was concluded, in words."""
 
 
-class Verdict(Record, frozen=True, kw_only=True):
+class Verdict(Record, Shown, frozen=True, kw_only=True):
     """Why an attempt failed, what it binds to and when it comes back (spec 4.1)."""
 
     reason: Reason
@@ -111,6 +113,14 @@ class Verdict(Record, frozen=True, kw_only=True):
     text: str = ""
     """The provider's own words, redacted."""
     evidence: tuple[Evidence, ...] = ()
+
+    def __repr__(self) -> str:
+        back = ""
+        if self.stated_wait_s is not None:
+            back = f", back in {self.stated_wait_s:g} s"
+        elif self.resets_at is not None:
+            back = f", back at {self.resets_at:%Y-%m-%d %H:%M:%S} UTC"
+        return f"Verdict({self.reason}{back}: {short(self.text, 80)})"
 
     @property
     def failure_class(self) -> FailureClass:
@@ -222,7 +232,7 @@ class Pruned(Record, frozen=True, kw_only=True):
     ref: str
 
 
-class Plan(Record, frozen=True, kw_only=True):
+class Plan(Record, Shown, frozen=True, kw_only=True):
     """Entries in order plus what was pruned and why."""
 
     entries: tuple[Entry, ...]
@@ -234,6 +244,18 @@ class Plan(Record, frozen=True, kw_only=True):
     marks: tuple[Mark, ...] = ()
     """Live marks that cover an entry at the time of planning."""
 
+    def __repr__(self) -> str:
+        names = " -> ".join(f"{entry.ref}/{entry.served(self.requested_model)}" for entry in self.entries)
+        return f"Plan({names})"
+
+    def mark_of(self, entry: Entry) -> Mark | None:
+        """The live mark that covers ``entry``'s pool and model, if there is one."""
+        model = entry.served(self.requested_model)
+        for mark in self.marks:
+            if mark.key.pool == entry.profile.pool and (mark.key.model is None or fnmatchcase(model, mark.key.model)):
+                return mark
+        return None
+
 
 class Variant(Record, frozen=True, kw_only=True):
     """One entry with one of its profile's credentials: what an attempt is made with."""
@@ -242,10 +264,11 @@ class Variant(Record, frozen=True, kw_only=True):
     model: str
     """The served model."""
     credential: Credential | None
-    """``None``: the variable named by :attr:`missing` holds no key."""
+    """``None``: there is no usable key, :attr:`missing` says why."""
     place: int = 0
     """0-based place among the entry's variants."""
     missing: str | None = None
+    """``GROQ_API_KEY is not set``."""
 
     @property
     def ref(self) -> str:
@@ -275,7 +298,7 @@ class MarkKey(Record, frozen=True, kw_only=True):
     model: str | None = None
 
 
-class Mark(Record, frozen=True, kw_only=True):
+class Mark(Record, Shown, frozen=True, kw_only=True):
     """One cooldown: do not use until."""
 
     key: MarkKey

@@ -7,6 +7,8 @@ from decimal import Decimal
 from zc_notebooks.chat import FinishReason, Hop, Identity, ToolCall, Usage, UsageByProvider
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Record
+from zc_notebooks.redact import short
+from zc_notebooks.shown import Shown
 
 
 class FallbackRecord(Record, frozen=True, kw_only=True):
@@ -19,7 +21,7 @@ class FallbackRecord(Record, frozen=True, kw_only=True):
     hops: tuple[Hop, ...] = ()
 
 
-class Completion(Record, frozen=True, kw_only=True):
+class Completion(Record, Shown, frozen=True, kw_only=True):
     """An accepted answer with its attribution."""
 
     text: str
@@ -45,3 +47,10 @@ class Completion(Record, frozen=True, kw_only=True):
     secs: float = 0.0
     """Wall time of the call, waits included."""
     request_id: str | None = None
+
+    def __repr__(self) -> str:
+        served = f"{self.served.provider_ref}/{self.served.model}"
+        return f"Completion({short(self.text, 60)!r}, served by {served}, {len(self.attempts)} rows)"
+
+    def __str__(self) -> str:
+        return self.text

@@ -90,7 +90,7 @@ class Memory:
         if self._same_credential_failed(variant):
             return "skipped_same_credential", ""
         if variant.credential is None:
-            return "skipped_no_key", f"no key in {variant.missing}"
+            return "skipped_no_key", f"no key: {variant.missing}"
         lacking = self.conditions.lacks(variant)
         if lacking is not None:
             return "skipped_capability", lacking

@@ -8,6 +8,7 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
+from zc_notebooks.config.keys import Missing
 from zc_notebooks.config.schema import Config, Route
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import Credential, Entry, Plan, Profile, Pruned, Record, Variant
@@ -27,15 +28,6 @@ class Ask(Record, frozen=True, kw_only=True):
     hint: str | None = None
     source: Source | None = None
     fallback: bool = True
-
-
-class Missing(Protocol):
-    """A variable that holds no key."""
-
-    @property
-    def name(self) -> str:
-        """The variable."""
-        ...
 
 
 def plan(config: Config, ask: Ask) -> Plan:
@@ -231,14 +223,13 @@ def variants(made: Plan, keys: Keys) -> tuple[Variant, ...]:
         if entry.ref not in known:
             known[entry.ref] = keys.credentials(entry.profile)
         for place, item in enumerate(known[entry.ref]):
-            usable = isinstance(item, Credential)
             found.append(
                 Variant(
                     entry=entry,
                     model=entry.served(made.requested_model),
                     credential=item if isinstance(item, Credential) else None,
                     place=place,
-                    missing=None if usable else getattr(item, "name", ""),
+                    missing=f"{item.name} {item.reason}" if isinstance(item, Missing) else None,
                 )
             )
     return tuple(found)

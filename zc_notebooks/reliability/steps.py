@@ -6,7 +6,7 @@ The walk is a generator: it yields a :data:`Step` and is sent an :data:`Outcome`
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from zc_notebooks.records import Mark, OverflowPolicy, RateLimitPolicy, Record, Reliability, Variant, Verdict
 
@@ -99,7 +99,7 @@ class Gate(Record, frozen=True, kw_only=True):
     mark: Mark | None = None
 
 
-OPEN = Gate(state="open")
+OPEN: Final = Gate(state="open")
 
 
 class Conditions(Protocol):

@@ -1,0 +1,72 @@
+"""What no fallback may cross: the turn's allowlist and the permitted tiers (spec 2.7, 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from zc_notebooks.config.schema import Config
+from zc_notebooks.errors import ConfigError
+from zc_notebooks.records import TIERS, Plan, Record, Tier, Variant
+
+_ALLOWLIST: ContextVar[frozenset[str] | None] = ContextVar("zc_allowlist", default=None)
+
+
+@contextmanager
+def allowed(refs: Iterable[str]) -> Iterator[None]:
+    """Within the block, and in tasks and calls begun there, only these profile refs may be called."""
+    token = _ALLOWLIST.set(frozenset(refs))
+    try:
+        yield
+    finally:
+        _ALLOWLIST.reset(token)
+
+
+class Borders(Record, frozen=True, kw_only=True):
+    """The borders of one call."""
+
+    allowlist: frozenset[str] | None = None
+    tiers: frozenset[str] | None = None
+    tiers_of: Mapping[tuple[str, str | None], frozenset[str]] = {}
+    """Narrower tiers of single chain entries, by (ref, model)."""
+
+    @classmethod
+    def of(cls, config: Config, made: Plan, allow_tiers: Sequence[Tier] | None = None) -> Borders:
+        """The configuration's borders, narrowed by the chain's entries, the call and the turn's allowlist."""
+        _refuse_budgets(config)
+        tiers = _tiers(config.borders.allow_tiers)
+        if allow_tiers is not None:
+            asked = _tiers(allow_tiers) or frozenset()
+            tiers = asked if tiers is None else tiers & asked
+        links = config.chain if made.source == "chain" else ()
+        narrowed = {
+            (link.provider, link.model): frozenset(link.allow_tiers) for link in links if link.allow_tiers is not None
+        }
+        return cls(allowlist=_ALLOWLIST.get(), tiers=tiers, tiers_of=narrowed)
+
+    def status(self, variant: Variant) -> str | None:
+        """The skip status of the first border in the way, or ``None``."""
+        if self.allowlist is not None and variant.ref not in self.allowlist:
+            return "skipped_allowlist"
+        own = self.tiers_of.get((variant.ref, variant.entry.model))
+        if any(tiers is not None and variant.entry.profile.tier not in tiers for tiers in (self.tiers, own)):
+            return "skipped_tier"
+        return None
+
+
+def _tiers(names: Sequence[str] | None) -> frozenset[str] | None:
+    if names is None:
+        return None
+    wrong = [name for name in names if name not in TIERS]
+    if wrong:
+        raise ConfigError(f"allow_tiers: {wrong[0]!r} is no tier (one of {', '.join(TIERS)})")
+    return frozenset(names)
+
+
+def _refuse_budgets(config: Config) -> None:
+    """A budget that nothing enforces would be worse than none."""
+    borders = config.borders
+    for name in ("budget_call_usd", "budget_day_usd", "budget_month_usd"):
+        if getattr(borders, name) is not None:
+            raise ConfigError(f"borders.{name}: this version cannot enforce budgets yet; remove it or use allow_tiers")

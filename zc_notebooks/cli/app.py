@@ -1,0 +1,64 @@
+"""The commands put together, and how whatever they raise becomes an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+import typer
+
+from zc_notebooks import __version__
+from zc_notebooks.cli import ask, configure, lab, ledger, plan
+from zc_notebooks.cli.output import CANCELLED, OK, USAGE, say
+from zc_notebooks.errors import ZcError
+from zc_notebooks.prompt_parts import InvalidRequest
+
+app = typer.Typer(
+    name="zc",
+    help="Answer prompts through a chain of LLM providers that run out, and see every attempt.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("ask")(ask.ask)
+app.command("plan")(plan.plan)
+app.add_typer(configure.app, name="config")
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(lab.app, name="lab")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"zc {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _zc(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),  # noqa: FBT003 (typer)
+) -> None:
+    """Answer prompts through a chain of LLM providers that run out, and see every attempt."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line and returns its exit status; a user's mistake is one sentence, never a traceback."""
+    try:
+        status = app(args=list(arguments), prog_name="zc", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except (click.Abort, KeyboardInterrupt):
+        say("cancelled")
+        return CANCELLED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except (ZcError, InvalidRequest) as error:
+        say(f"zc: {error}")
+        return USAGE
+    return status if isinstance(status, int) else OK

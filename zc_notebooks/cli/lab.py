@@ -1,0 +1,67 @@
+"""``zc lab``: the simulated fleet by itself."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zc_notebooks.cli.ask import AsJson
+from zc_notebooks.cli.output import answer, emit, fail, table
+
+app = typer.Typer(help="Run the simulated providers by themselves.", no_args_is_help=True)
+
+
+@app.command()
+def up(
+    scenario: Annotated[str, typer.Argument(help="Name of a scenario, or a .toml file.")] = "default",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    config: Annotated[Path | None, typer.Option(help="Write a zc.toml for the fleet here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve a fleet of simulated providers on loopback until Ctrl-C or SIGTERM."""
+    from zc_notebooks.lab import LabError, serve
+
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        lab = serve(scenario, port=port, seed=seed)
+    except LabError as error:
+        fail(str(error))
+    with lab:
+        if config is not None:
+            _write_config(config, lab.config_text())
+        addresses = {name: lab.base_url(name) for name in lab.providers}
+        if as_json:
+            emit({"scenario": scenario, "providers": addresses, "config": lab.config_text()})
+        else:
+            table(("provider", "base URL"), list(addresses.items()))
+            answer(f"lab {scenario} is up; Ctrl-C ends it" + ("" if config is None else f"; wrote {config}"))
+        stop.wait()
+
+
+def _write_config(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        fail(f"{path} exists already: name another file, or move it away")
+    except OSError as error:
+        fail(f"{path} cannot be written ({error.strerror})")
+
+
+@app.command()
+def scenarios(as_json: AsJson = False) -> None:
+    """List the fleets that can be served."""
+    from zc_notebooks.lab import describe
+
+    rows = describe()
+    if as_json:
+        emit(rows)
+        return
+    table(("scenario", "provider", "wire", "what it does"), [(r.scenario, r.provider, r.wire, r.words) for r in rows])

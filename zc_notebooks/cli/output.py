@@ -1,0 +1,124 @@
+"""How commands speak: results on standard output, remarks on standard error, errors in one sentence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, NoReturn, TextIO
+
+import msgspec
+import typer
+
+from zc_notebooks.errors import (
+    AllCandidatesFailed,
+    CallError,
+    NoPermittedCandidate,
+    PartialOutput,
+    TurnCancelled,
+    ZcError,
+)
+from zc_notebooks.markup import aligned
+from zc_notebooks.redact import redact
+
+OK: Final = 0
+USAGE: Final = 2
+ALL_FAILED: Final = 3
+NOT_PERMITTED: Final = 4
+INTERRUPTED: Final = 5
+CANCELLED: Final = 130
+
+
+def say(text: str) -> None:
+    """One remark on standard error."""
+    _write(sys.stderr, redact(text))
+
+
+def answer(text: str) -> None:
+    """The result on standard output."""
+    _write(sys.stdout, text)
+
+
+def emit(value: Any) -> None:
+    """A ``--json`` result: one line of JSON on standard output."""
+    _write(sys.stdout, redact(msgspec.json.encode(value, enc_hook=_plain).decode()))
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table: drawn in a terminal, aligned plain columns in a pipe."""
+    if not sys.stdout.isatty():
+        for line in aligned(columns, rows):
+            answer(line)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        drawn.add_row(*(Text(redact(cell)) for cell in row))
+    Console().print(drawn)
+
+
+def fail(message: str, status: int = USAGE) -> NoReturn:
+    """Ends the command with one sentence on standard error."""
+    say(f"zc: {message}")
+    raise typer.Exit(status)
+
+
+def status_of(error: BaseException) -> int:
+    """The exit status an error stands for."""
+    if isinstance(error, NoPermittedCandidate):
+        return NOT_PERMITTED
+    if isinstance(error, PartialOutput):
+        return INTERRUPTED
+    if isinstance(error, TurnCancelled | KeyboardInterrupt):
+        return CANCELLED
+    return ALL_FAILED if isinstance(error, CallError) else USAGE
+
+
+def error_json(error: Exception) -> dict[str, Any]:
+    """The ``--json`` form of a failed command."""
+    reset = error.earliest_reset if isinstance(error, AllCandidatesFailed) else None
+    body: dict[str, Any] = {
+        "error": {"type": type(error).__name__, "message": str(error), "earliest_reset": reset},
+    }
+    if isinstance(error, CallError):
+        body["attempts"] = [attempt_json(row) for row in error.rows]
+        body["hops"] = list(getattr(error, "hops", ()))
+    problems = getattr(error, "problems", ())
+    if problems:
+        body["error"]["problems"] = problems
+    return body
+
+
+def attempt_json(row: Any) -> dict[str, Any]:
+    """One attempt or skip as ``zc ask --json`` shows it."""
+    fields = (
+        "ordinal kind provider_ref model status reason attempt failover secs wait_s input_tokens output_tokens cost_usd"
+    )
+    return {name: getattr(row, name) for name in fields.split()}
+
+
+def report(error: Exception, *, as_json: bool) -> NoReturn:
+    """Ends the command because of ``error``: a sentence for people, an object for programs."""
+    if as_json:
+        emit(error_json(error))
+    else:
+        say(f"zc: {error}" if isinstance(error, ZcError) and not isinstance(error, CallError) else str(error))
+    raise typer.Exit(status_of(error))
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    stream.flush()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)

@@ -1,0 +1,243 @@
+"""The exhaustion guide's one function, for scripts that want just that: candidates in, one answer out."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from zc_notebooks.borders import Borders
+from zc_notebooks.chat import ChatRequest, Identity
+from zc_notebooks.clock import Clock, SystemClock
+from zc_notebooks.config.catalogue import families
+from zc_notebooks.config.keys import Keyring
+from zc_notebooks.config.schema import Config
+from zc_notebooks.errors import ConfigError
+from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.messages import as_request
+from zc_notebooks.outcome import completion, failure
+from zc_notebooks.records import Entry, HttpRequest, HttpResponse, Plan, Profile, Record, Reliability
+from zc_notebooks.reliability.conditions import LiveConditions
+from zc_notebooks.reliability.cooldown import Marks
+from zc_notebooks.reliability.materialize import variants
+from zc_notebooks.reliability.reliable import CallRecord, drive_sync
+from zc_notebooks.reliability.rows import CallFacts
+from zc_notebooks.reliability.shorten import shorten
+from zc_notebooks.reliability.steps import WalkPolicy
+from zc_notebooks.reliability.walk import walk
+from zc_notebooks.result import Completion
+
+
+class Candidate(Record, frozen=True, kw_only=True):
+    """One link: a provider family of the catalogue (``groq``) or a configured ref (``groq.free``), and a model."""
+
+    provider: str
+    model: str
+
+
+CandidateLike = Candidate | Mapping[str, str] | tuple[str, str]
+
+
+def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
+    *,
+    chain: Sequence[CandidateLike],
+    payload_for: Callable[[Candidate], Any],
+    start: CandidateLike | None = None,
+    transport: Callable[[HttpRequest], HttpResponse] | None = None,
+    sleep: Callable[[float], object] = time.sleep,
+    on_attempt: Callable[[AttemptRow], None] | None = None,
+    on_failover: Callable[[Candidate, Candidate, str], None] | None = None,
+    config: Config | None = None,
+    environ: Mapping[str, str] | None = None,
+    ledger: Path | str | None = None,
+    clock: Clock | None = None,
+    timeout_s: float = 300.0,
+) -> Completion:
+    """Asks ``start`` and then ``chain`` in order until one answers.
+
+    A limit, a server error or a lost connection is retried twice on the same candidate with a doubling wait (a stated
+    wait is honoured, above 60 s the next candidate is asked instead); everything else goes on at once. A candidate
+    without a key is skipped.
+
+    Args:
+        chain: Candidates, best first, crossing billing pools.
+        payload_for: What to ask a candidate: a prompt, message dictionaries, or a dictionary with ``messages`` and
+            settings such as ``max_tokens``. Called once for each attempt; ``ValueError`` means the payload is wrong.
+        start: Asked first; later repetitions are dropped.
+        transport: Sends one request; whatever it raises counts as "no status". A plain HTTP transport unless given.
+        sleep: Waits seconds.
+        on_attempt: Called with each ledger row, skips included.
+        on_failover: Called when a failed candidate is left, with that candidate, the next one and its own reason.
+        config: Profiles that ``provider`` may name.
+        environ: Where keys are looked up; the process's environment unless given.
+        ledger: Folder to write the rows to; none unless given.
+        clock: Time; the system's unless given.
+        timeout_s: Wall seconds for the whole call.
+
+    Raises:
+        AllCandidatesFailed: With one line for each candidate and its own reason.
+        ConfigError: A candidate names no known provider.
+    """
+    clock = clock or SystemClock()
+    links = [_candidate(link) for link in ([start] if start is not None else []) + list(chain)]
+    settings = config or Config()
+    made = _plan(links, settings)
+    candidates = variants(made, Keyring(settings, os.environ if environ is None else environ))
+    requests = _Payloads(payload_for, links)
+    writer = LedgerWriter(Path(ledger)) if ledger is not None else None
+    call = _Call(requests, made, clock=clock, writer=writer, on_attempt=on_attempt, on_failover=on_failover)
+    conditions = LiveConditions(
+        requests.first,
+        marks=Marks(None, clock=clock),
+        clock=clock,
+        deadline=clock.monotonic() + timeout_s,
+        random=lambda: 0.0,
+        borders=Borders.of(settings, made),
+    )
+    started = clock.monotonic()
+    send = transport or _default_transport(timeout_s)
+    try:
+        ended = drive_sync(walk(candidates, _policy(settings.reliability), conditions), call, conditions, send, sleep)
+    finally:
+        conditions.close()
+        if writer is not None:
+            writer.close()
+    if ended.kind != "answered":
+        raise failure(ended, call, made)
+    return completion(call, _first(made), clock.monotonic() - started)
+
+
+class _Payloads:
+    """``payload_for`` as requests, one for each candidate."""
+
+    def __init__(self, payload_for: Callable[[Candidate], Any], links: Sequence[Candidate]) -> None:
+        self._payload_for = payload_for
+        self.first = self.request(links[0]) if links else as_request("")
+
+    def request(self, link: Candidate) -> ChatRequest:
+        payload = self._payload_for(link)
+        if isinstance(payload, Mapping) and "messages" in payload:
+            known = {key: value for key, value in payload.items() if key not in ("messages", "model", "stream")}
+            return as_request(payload["messages"], **known)
+        return as_request(payload)
+
+
+class _Call(CallRecord):
+    """A call whose request is asked for anew before each attempt."""
+
+    def __init__(
+        self,
+        payloads: _Payloads,
+        made: Plan,
+        *,
+        clock: Clock,
+        writer: LedgerWriter | None,
+        on_attempt: Callable[[AttemptRow], None] | None,
+        on_failover: Callable[[Candidate, Candidate, str], None] | None,
+    ) -> None:
+        first = _first(made)
+        facts = CallFacts(
+            call_id=secrets.token_hex(8),
+            mode="chat",
+            requested_ref=first.provider_ref,
+            requested_model=first.model,
+        )
+        told = None
+        if on_failover is not None:
+            tell = on_failover
+
+            def told(origin: Any, to: Any, reason: str) -> None:
+                tell(_of(origin.entry), _of(to.entry), reason)
+
+        super().__init__(
+            facts,
+            payloads.first,
+            clock=clock,
+            write=writer.write if writer is not None else _keep_nothing,
+            shortened=shorten,
+            on_attempt=on_attempt,
+            on_failover=told,
+        )
+        self._payloads = payloads
+
+    def begin(self, step: Any, *, stream: bool = False) -> Any:
+        self.request = self._payloads.request(_of(step.variant.entry))
+        return super().begin(step, stream=stream)
+
+
+def _candidate(link: CandidateLike) -> Candidate:
+    if isinstance(link, Candidate):
+        return link
+    if isinstance(link, Mapping):
+        return msgspec.convert(dict(link), Candidate)
+    provider, model = link
+    return Candidate(provider=provider, model=model)
+
+
+def _of(entry: Entry) -> Candidate:
+    return Candidate(provider=entry.ref, model=entry.model or "")
+
+
+def _plan(links: Sequence[Candidate], config: Config) -> Plan:
+    unique = dict.fromkeys((link.provider, link.model) for link in links)
+    if not unique:
+        raise ConfigError("the chain is empty: name at least one candidate (provider and model)")
+    entries = tuple(
+        Entry(profile=_profile(provider, config), model=model, index=index)
+        for index, (provider, model) in enumerate(unique)
+    )
+    return Plan(entries=entries, source="chain", requested_model=entries[0].model or "")
+
+
+def _profile(provider: str, config: Config) -> Profile:
+    if provider in config.profiles:
+        return config.profiles[provider]
+    family = families().get(provider)
+    if family is None or not family.base_url:
+        known = ", ".join([*config.profiles, *(name for name, item in families().items() if item.base_url)])
+        raise ConfigError(f"the candidate {provider!r} names no known provider (known: {known})")
+    return Profile(
+        ref=provider,
+        family=family.name,
+        alias=provider,
+        base_url=family.base_url,
+        wire=family.wire,
+        keyless=family.keyless,
+        pool=provider,
+        tier=family.tier,
+        capabilities=family.capabilities,
+    )
+
+
+def _policy(reliability: Reliability) -> WalkPolicy:
+    return WalkPolicy(
+        reliability=reliability,
+        rate_limit=reliability.chain_rate_limit_policy,
+        overflow=reliability.context_overflow,
+        chain=True,
+    )
+
+
+def _first(made: Plan) -> Identity:
+    return Identity(provider_ref=made.entries[0].ref, model=made.requested_model)
+
+
+def _keep_nothing(_: AttemptRow) -> None:
+    """No ledger was asked for."""
+
+
+def _default_transport(timeout_s: float) -> Callable[[HttpRequest], HttpResponse]:
+    from zc_notebooks.transport import SyncTransport
+
+    transport = SyncTransport()
+
+    def send(request: HttpRequest) -> HttpResponse:
+        return transport.send(request, connect_s=10.0, read_s=timeout_s)
+
+    return send

@@ -1,0 +1,154 @@
+"""What each object looks like in a notebook: one sheet (title, lines, table) that becomes HTML, Markdown or text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zc_notebooks.chain import Chain
+from zc_notebooks.errors import AllCandidatesFailed, CallError
+from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.markup import Sheet
+from zc_notebooks.records import Entry, Mark, Plan, Verdict
+from zc_notebooks.redact import short
+from zc_notebooks.result import Completion
+
+_OUTCOME = {"ok": "✓ answered", "empty": "✗ empty answer"}
+
+
+def sheet_of(shown: Any) -> Sheet:
+    """The sheet of one of the package's objects. Raises :class:`TypeError` for anything else."""
+    for kind, draw in _SHEETS:
+        if isinstance(shown, kind):
+            return draw(shown)
+    raise TypeError(f"nothing is known about showing a {type(shown).__name__}")
+
+
+def _completion(done: Completion) -> Sheet:
+    served, asked = done.served, done.requested
+    title = f"Answer from {served.provider_ref}/{served.model}"
+    notes = [summary(done)]
+    if (served.provider_ref, served.model) != (asked.provider_ref, asked.model):
+        notes.append(f"Asked for {asked.provider_ref}/{asked.model}.")
+    if served.model_reported and served.model_reported != served.model:
+        notes.append(f"The response itself names the model {served.model_reported}.")
+    return Sheet(
+        title=title,
+        lines=(done.text,) if done.text else (),
+        columns=("candidate", "outcome", "reason", "seconds", "tokens in / out"),
+        rows=tuple(_attempt(row) for row in done.attempts),
+        notes=(*notes, *([done.notice] if done.notice else [])),
+    )
+
+
+def summary(done: Completion) -> str:
+    """Attempts, time and cost in one line."""
+    tried = sum(row.kind == "attempt" for row in done.attempts)
+    cost = (
+        "cost unknown" if done.cost_usd is None else f"cost {'at least ' if done.at_least else ''}${done.cost_usd:.6f}"
+    )
+    return f"{tried} attempts, {len(done.hops)} hops, {done.secs:.2f} s, {cost}"
+
+
+def _attempt(row: AttemptRow) -> tuple[str, ...]:
+    outcome = _OUTCOME.get(row.status) or ("– " if row.kind == "skip" else "✗ ") + row.status.replace("_", " ")
+    tokens = "-" if row.input_tokens is None else f"{row.input_tokens} / {row.output_tokens}"
+    secs = "-" if row.secs is None else f"{row.secs:.2f}"
+    return f"{row.provider_ref}/{row.model}", outcome, (row.reason or "").replace("_", " "), secs, tokens
+
+
+def _plan(made: Plan) -> Sheet:
+    notes = tuple(f"{item.code}: {item.path} ({item.ref})" for item in (*made.pruned, *made.warnings))
+    return Sheet(
+        title=f"Plan: {len(made.entries)} candidates from the {made.source}",
+        columns=("", "candidate", "model", "billing pool", "tier", "window", "state"),
+        rows=tuple(_entry(made, entry) for entry in made.entries),
+        notes=notes,
+    )
+
+
+def _entry(made: Plan, entry: Entry) -> tuple[str, ...]:
+    mark = made.mark_of(entry)
+    state = "open" if mark is None else f"cooling until {mark.until:%Y-%m-%d %H:%M:%S} UTC ({mark.provenance})"
+    window = entry.profile.window(entry.model)
+    model = entry.model or f"{made.requested_model} (unpinned)"
+    return (
+        str(entry.index + 1),
+        entry.ref,
+        model,
+        entry.profile.pool,
+        entry.profile.tier,
+        f"{window:,}" if window else "-",
+        state,
+    )
+
+
+def _chain(chain: Chain) -> Sheet:
+    made = chain.plan()
+    plan = _plan(made)
+    where = "the embedded lab (simulated providers)" if chain.lab is not None else "zc.toml"
+    return Sheet(title=f"Chain from {where}", columns=plan.columns, rows=plan.rows, notes=plan.notes)
+
+
+def _verdict(verdict: Verdict) -> Sheet:
+    lines = [f"{verdict.reason.replace('_', ' ')} ({verdict.failure_class})"]
+    if verdict.stated_wait_s is not None:
+        lines.append(f"back in {verdict.stated_wait_s:g} s, as stated")
+    if verdict.resets_at is not None:
+        lines.append(f"back at {verdict.resets_at:%Y-%m-%d %H:%M:%S} UTC ({verdict.reset_source})")
+    return Sheet(
+        title="Verdict",
+        lines=tuple(lines),
+        columns=("where", "found", "means"),
+        rows=tuple((item.where, item.value, item.means) for item in verdict.evidence),
+        notes=(short(verdict.text),) if verdict.text else (),
+    )
+
+
+def _call_error(error: CallError) -> Sheet:
+    rows = tuple(
+        (
+            failure.name,
+            failure.row.status.replace("_", " "),
+            (failure.row.reason or "").replace("_", " "),
+            f"{failure.until:%Y-%m-%d %H:%M:%S} UTC" if failure.until else "-",
+            short(failure.text),
+        )
+        for failure in error.attempts
+    )
+    notes: Sequence[str] = ()
+    if isinstance(error, AllCandidatesFailed) and error.earliest_reset is not None:
+        notes = (f"The earliest comes back at {error.earliest_reset:%Y-%m-%d %H:%M:%S} UTC.",)
+    title = {"AllCandidatesFailed": "All candidates failed"}.get(type(error).__name__, type(error).__name__)
+    return Sheet(
+        title=title,
+        lines=() if isinstance(error, AllCandidatesFailed) else (str(error),),
+        columns=("candidate", "status", "reason", "until", "its own words"),
+        rows=rows,
+        notes=tuple(notes),
+    )
+
+
+def _mark(mark: Mark) -> Sheet:
+    return Sheet(
+        title="Mark",
+        columns=("billing pool", "model", "until", "stated by", "reason"),
+        rows=(mark_row(mark),),
+    )
+
+
+def mark_row(mark: Mark) -> tuple[str, ...]:
+    """One mark as table cells."""
+    who = {"stated": "the provider", "inferred": "its known reset rule", "guessed": "nobody (a guess)"}
+    until = f"{mark.until:%Y-%m-%d %H:%M:%S} UTC"
+    return mark.key.pool, mark.key.model or "all", until, who[mark.provenance], mark.reason.replace("_", " ")
+
+
+_SHEETS: list[tuple[type, Callable[[Any], Sheet]]] = [
+    (Completion, _completion),
+    (Plan, _plan),
+    (Chain, _chain),
+    (Verdict, _verdict),
+    (CallError, _call_error),
+    (Mark, _mark),
+]

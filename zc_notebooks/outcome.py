@@ -1,0 +1,75 @@
+"""From a finished call to what its caller gets: a completion, or the one right exception. Pure."""
+
+from __future__ import annotations
+
+from zc_notebooks.chat import Identity
+from zc_notebooks.errors import (
+    AllCandidatesFailed,
+    CallError,
+    CallTimeout,
+    ContextWindowExceeded,
+    NoPermittedCandidate,
+)
+from zc_notebooks.ledger.prices import totals, usage_by_provider
+from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.records import Plan
+from zc_notebooks.reliability.reliable import CallRecord
+from zc_notebooks.reliability.steps import Ended
+from zc_notebooks.result import Completion, FallbackRecord
+
+_BORDERS = {
+    "skipped_allowlist": "the allowlist of this turn",
+    "skipped_tier": "allow_tiers",
+    "skipped_budget": "the budget",
+}
+
+
+def completion(call: CallRecord, requested: Identity, secs: float) -> Completion:
+    """The accepted answer with its attribution. ``call`` was answered."""
+    answer, variant = call.answer, call.served
+    if answer is None or variant is None:
+        raise ValueError("the call was not answered")
+    served = Identity(provider_ref=variant.ref, model=variant.model, model_reported=answer.model_reported)
+    cost, at_least = totals(call.rows)
+    return Completion(
+        text=answer.text,
+        reasoning=answer.reasoning,
+        tool_calls=answer.tool_calls,
+        finish_reason=answer.finish_reason,
+        finish_raw=answer.finish_raw,
+        usage=answer.usage,
+        request_id=answer.request_id,
+        call_id=call.facts.call_id,
+        served=served,
+        requested=requested,
+        attempts=tuple(call.rows),
+        hops=tuple(call.hops),
+        usage_by_provider=usage_by_provider(call.rows),
+        cost_usd=cost,
+        at_least=at_least,
+        fallback=_fallback(call, requested, served) if variant.entry.index > 0 else None,
+        context_truncated=call.context_truncated,
+        secs=secs,
+    )
+
+
+def _fallback(call: CallRecord, requested: Identity, served: Identity) -> FallbackRecord:
+    first: AttemptRow = call.rows[0]
+    return FallbackRecord(requested=requested, served=served, cause=first.reason or first.status, hops=tuple(call.hops))
+
+
+def failure(ended: Ended, call: CallRecord, made: Plan) -> CallError:
+    """The exception of a call that was not answered."""
+    failures, call_id = call.failures, call.facts.call_id
+    if ended.kind == "no_permitted":
+        names = sorted({_BORDERS.get(item.row.status, item.row.status) for item in failures})
+        refs = ", ".join(dict.fromkeys(entry.ref for entry in made.entries))
+        words = f"no candidate is permitted by {' and '.join(names)} (configured: {refs}); no call was made"
+        return NoPermittedCandidate(words, failures, call_id=call_id)
+    if ended.kind == "overflow":
+        lines = "\n".join(AllCandidatesFailed(failures).args)
+        words = f"the conversation is longer than every permitted candidate's context window:\n{lines}"
+        return ContextWindowExceeded(words, failures, call_id=call_id)
+    if ended.kind == "timeout":
+        return CallTimeout(failures, call_id=call_id, headline="no time was left for a candidate")
+    return AllCandidatesFailed(failures, call_id=call_id)

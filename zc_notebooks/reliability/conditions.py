@@ -1,0 +1,107 @@
+"""What a live call looks at and acts upon: borders, capabilities, the cooldown board, the deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from zc_notebooks.borders import Borders
+from zc_notebooks.chat import ChatRequest
+from zc_notebooks.clock import Clock
+from zc_notebooks.records import Variant
+from zc_notebooks.reliability.attempt import lacks
+from zc_notebooks.reliability.cooldown import OPEN, Gate, Lease, Marks
+from zc_notebooks.reliability.reset_time import headroom
+from zc_notebooks.reliability.shorten import can_shorten
+from zc_notebooks.reliability.steps import SetMark
+
+
+class LiveConditions:
+    """The conditions of one call on this machine. Leases taken and not given back are freed by :meth:`close`."""
+
+    def __init__(
+        self,
+        request: ChatRequest,
+        *,
+        marks: Marks,
+        clock: Clock,
+        deadline: float,
+        random: Callable[[], float],
+        borders: Borders,
+    ) -> None:
+        self._request = request
+        self._marks = marks
+        self._clock = clock
+        self._deadline = deadline
+        self._random = random
+        self._borders = borders
+        self._leases: dict[tuple[int, int], Lease] = {}
+
+    # -- what the walk may look at ------------------------------------------------------------------------------------
+
+    def border(self, variant: Variant) -> str | None:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        return self._borders.status(variant)
+
+    def lacks(self, variant: Variant) -> str | None:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        return lacks(variant, self._request)
+
+    def gate(self, variant: Variant) -> Gate:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        if self._marks.quiet:
+            return OPEN
+        return self._marks.look(variant.key)
+
+    def acquire(self, variant: Variant) -> bool:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        lease = self._marks.acquire(variant.key)
+        if lease is None:
+            return False
+        self._leases[variant.id] = lease
+        return True
+
+    def release(self, variant: Variant, *, success: bool) -> None:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        lease = self._leases.pop(variant.id, None)
+        if lease is not None:
+            self._marks.release(lease, "success" if success else "other")
+
+    def remaining_s(self) -> float:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        return self._deadline - self._clock.monotonic()
+
+    def seconds_until(self, instant: datetime) -> float:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        return (instant - self._clock.now()).total_seconds()
+
+    def can_shorten(self) -> bool:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        return can_shorten(self._request.messages)
+
+    def random(self) -> float:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        return self._random()
+
+    # -- what the driver acts upon ------------------------------------------------------------------------------------
+
+    def set_mark(self, step: SetMark) -> None:
+        """Writes the mark of a limit."""
+        self._marks.set_from(step.verdict, step.variant, now=self._clock.now())
+
+    def succeeded(self, variant: Variant, started_at: datetime, headers: Mapping[str, str]) -> None:
+        """Deletes older marks that cover the variant and keeps the headroom its response stated."""
+        self._marks.success(variant, started_at)
+        stated = headroom(variant.entry.profile.family, headers, self._clock.now())
+        if stated:
+            self._marks.headroom.update(variant.entry.profile.pool, variant.key.credential_id, variant.model, stated)
+
+    async def await_probe(self, variant: Variant) -> None:
+        """Waits for another caller's probe, at most until the deadline."""
+        await self._marks.wait_free(variant.key, timeout_s=max(self.remaining_s(), 0.0))
+
+    def close(self) -> None:
+        """Frees what an interrupted walk still holds."""
+        for lease in self._leases.values():
+            self._marks.release(lease, "other")
+        self._leases.clear()
