@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.feeding import CUTS, STEADY, pieces
-from zc_notebooks.stream_guard.ndjson import MAX_LINE, NdjsonFraming
+from zc_notebooks.stream_guard.ndjson import NdjsonFraming
+from zc_notebooks.stream_guard.sse import MAX_EVENT
 
 OBJECTS = st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=8) | st.integers(), max_size=3), max_size=6)
 
 
 def frame(data: bytes, cuts: list[int]) -> list[bytes]:
     framing = NdjsonFraming()
-    return [line for piece in pieces(data, cuts) for line in framing.feed(piece)] + framing.finish()
+    events = [event for piece in pieces(data, cuts) for event in framing.feed(piece)] + framing.finish()
+    assert not any(name for name, _ in events)
+    return [line for _, line in events]
 
 
 @STEADY
@@ -39,16 +42,16 @@ def test_a_line_comes_out_with_its_end() -> None:
     """A line waits for its line end and not for the next line."""
     framing = NdjsonFraming()
     assert framing.feed(b'{"a":') == []
-    assert framing.feed(b"1}\n\n{") == [b'{"a":1}']
-    assert framing.finish() == [b"{"]
+    assert framing.feed(b"1}\n\n{") == [(b"", b'{"a":1}')]
+    assert framing.finish() == [(b"", b"{")]
 
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_a_line_above_the_limit_is_refused(ended: bool) -> None:
     """A huge line is neither kept nor returned, and nothing after it is."""
     framing = NdjsonFraming()
-    assert framing.feed(b"{}\n") == [b"{}"]
-    for _ in range(MAX_LINE // 2**20):
+    assert framing.feed(b"{}\n") == [(b"", b"{}")]
+    for _ in range(MAX_EVENT // 2**20):
         assert framing.feed(b"x" * 2**20) == []
     assert framing.feed(b"xx\n{}\n" if ended else b"x") == []
     assert framing.overflow

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from typing import Final
 
-MAX_LINE: Final = 8 * 1024 * 1024
+from zc_notebooks.stream_guard.sse import MAX_EVENT, Event
+
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 class NdjsonFraming:
     """Cuts bytes into lines that are not blank, without their ends. Linear time, the memory of one line."""
 
-    __slots__ = ("_first", "_held", "_limit", "overflow")
+    __slots__ = ("_first", "_held", "_limit", "foreign", "overflow")
 
-    def __init__(self, limit: int = MAX_LINE) -> None:
+    def __init__(self, limit: int = MAX_EVENT) -> None:
         self._limit = limit
         self._held = bytearray()
         self._first = True
         self.overflow = False
         """A line is larger than the limit; everything after is ignored."""
+        self.foreign: bytearray | None = None
+        """Always ``None``: what is no JSON shows when its line is decoded."""
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines completed by ``chunk``, in order."""
+    @property
+    def pending(self) -> bool:
+        """Always false: an unfinished line comes out of :meth:`finish` as it is."""
+        return False
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The lines completed by ``chunk``, in order, as events without a name."""
         if self.overflow:
             return []
         *ended, rest = chunk.split(b"\n")
-        lines: list[bytes] = []
+        lines: list[Event] = []
         for piece in ended:
             if not self._keep(piece):
                 return lines
@@ -33,7 +41,7 @@ class NdjsonFraming:
         self._keep(rest)
         return lines
 
-    def finish(self) -> list[bytes]:
+    def finish(self) -> list[Event]:
         """The last line, when the input ended without a line end."""
         line = bytes(self._held)
         self._held.clear()
@@ -41,7 +49,7 @@ class NdjsonFraming:
             self._first = False
             line = line.removeprefix(_BOM)
         line = line.strip()
-        return [line] if line else []
+        return [(b"", line)] if line else []
 
     def _keep(self, piece: bytes) -> bool:
         self.overflow = len(self._held) + len(piece) > self._limit

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from zc_notebooks.chat import StreamEnd, WireEvent
 from zc_notebooks.stream_guard.completion import StreamJudge
-from zc_notebooks.stream_guard.sse import MAX_EVENT, SseFraming
+from zc_notebooks.stream_guard.sse import MAX_EVENT, Event, SseFraming
 from zc_notebooks.wire.assemble import AnswerBuilder
 from zc_notebooks.wire.loose_json import BROKEN, parse
 
 
+class Framing(Protocol):
+    """What cuts bytes into events: :class:`~zc_notebooks.stream_guard.sse.SseFraming`, or lines of JSON."""
+
+    overflow: bool
+    foreign: bytearray | None
+
+    @property
+    def pending(self) -> bool:
+        """An object has begun and not ended."""
+        ...
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events completed by ``chunk``."""
+        ...
+
+    def finish(self) -> list[Event]:
+        """The event that the end of the input completed."""
+        ...
+
+
 class SseStream:
-    """A :class:`~zc_notebooks.wire.base.StreamDecoder` over SSE. Subclasses define :meth:`on_object`."""
+    """A :class:`~zc_notebooks.wire.base.StreamDecoder` over SSE. Subclasses define :meth:`on_object`.
+
+    ``framing``: another way to cut the bytes, for a wire whose stream is no SSE.
+    """
 
     awaited: ClassVar[str] = "its end"
     """The completion signal, for the sentence of a truncated stream."""
@@ -22,8 +45,8 @@ class SseStream:
     error_is_last: ClassVar[bool] = True
     """Whether nothing of interest follows an error event."""
 
-    def __init__(self, headers: Mapping[str, str], *, limit: int = MAX_EVENT) -> None:
-        self._framing = SseFraming(limit)
+    def __init__(self, headers: Mapping[str, str], *, limit: int = MAX_EVENT, framing: Framing | None = None) -> None:
+        self._framing: Framing = SseFraming(limit) if framing is None else framing
         self._limit = limit
         self._ending = False
         self.judge = StreamJudge(self.awaited)
@@ -46,9 +69,9 @@ class SseStream:
 
     def feed(self, chunk: bytes) -> list[WireEvent]:
         """Events completed by ``chunk``, in order."""
-        judge = self.judge
-        if judge.closed:
+        if self.closed:
             return []
+        judge = self.judge
         events: list[WireEvent] = []
         for name, data in self._framing.feed(chunk):
             self.on_event(name, data, events)
