@@ -59,7 +59,7 @@ class SseFraming:
             return []
         if self._cr or b"\r" in chunk:
             chunk = self._plain_line_ends(chunk)
-        return self._blocks(chunk)
+        return self._blocks(chunk) if chunk else []
 
     def finish(self) -> list[Event]:
         """The event that the end of the input completed, if one was pending."""
