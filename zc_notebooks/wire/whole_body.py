@@ -1,0 +1,72 @@
+"""Opening a 2xx body that was not streamed: JSON, or the failure that something else stands for."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from zc_notebooks.chat import WireFailure
+from zc_notebooks.stream_guard.completion import MAX_PAYLOAD
+from zc_notebooks.wire.loose_json import BROKEN, as_dict, parse
+
+_BOM: Final = b"\xef\xbb\xbf"
+_SSE_STARTS: Final = (b"data:", b"event:", b":", b"error:", b"id:", b"retry:")
+_ERROR_KEYS: Final = ("message", "msg", "detail", "errors", "error_message", "error_code", "error_msg")
+
+
+def is_event_stream(body: bytes) -> bool:
+    """Whether a body begins like server-sent events, although nobody asked for a stream."""
+    return body.removeprefix(_BOM).lstrip().startswith(_SSE_STARTS)
+
+
+def open_object(body: bytes) -> dict[str, Any] | WireFailure:
+    """The JSON object of ``body``. Blank lines before it (keep-alive) are skipped."""
+    text = body.removeprefix(_BOM).strip()
+    if not text:
+        return WireFailure(kind="empty_body", reason="stream_cut", detail="the response has no body")
+    value = parse(text)
+    if isinstance(value, dict):
+        return value
+    payload = text[:MAX_PAYLOAD].decode("utf-8", "replace")
+    if value is BROKEN:
+        return _not_json(text, payload)
+    if isinstance(value, list) and any(error_in(as_dict(item)) for item in value):
+        return WireFailure(kind="error_body", payload=payload, detail="the body is an array with an error")
+    if isinstance(value, str):
+        return WireFailure(kind="error_body", payload=payload, detail="the body is a JSON string")
+    return WireFailure(kind="not_protocol", payload=payload, detail="the body is no JSON object")
+
+
+def _not_json(text: bytes, payload: str) -> WireFailure:
+    if text[:1] in b"{[" and text[-1:] not in b"}]":
+        return WireFailure(
+            kind="cut", reason="stream_cut", payload=payload, detail="the JSON body ends early: response truncated"
+        )
+    kind = "HTML" if text.startswith(b"<") else "no JSON"
+    return WireFailure(kind="not_protocol", payload=payload, detail=f"the body is {kind}")
+
+
+def error_in(value: dict[str, Any]) -> bool:
+    """Whether an object carries an error: ``error`` (not null), ``object: error``, a failing ``base_resp``."""
+    error = value.get("error")
+    if error is not None and error != "" and error is not False:
+        return True
+    if value.get("object") == "error" or value.get("type") == "error":
+        return True
+    return failing_base_resp(value.get("base_resp"))
+
+
+def failing_base_resp(value: object) -> bool:
+    """MiniMax and its kin: ``base_resp.status_code`` other than 0."""
+    return as_dict(value).get("status_code") not in (None, 0, "0")
+
+
+def looks_like_error(value: dict[str, Any]) -> bool:
+    """The same, or a flat error: a message of a usual name in an object that has nothing of the protocol."""
+    return error_in(value) or any(value.get(key) for key in _ERROR_KEYS)
+
+
+def error_body(value: dict[str, Any], body: bytes) -> WireFailure:
+    """The failure of a 2xx whose JSON is an error, with the body as it stood."""
+    payload = body.strip()[:MAX_PAYLOAD].decode("utf-8", "replace")
+    where = "error" if value.get("error") is not None else "body"
+    return WireFailure(kind="error_body", payload=payload, detail=f"a 2xx response whose {where} is a failure")
