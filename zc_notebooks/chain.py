@@ -82,7 +82,7 @@ class Chain(Shown):
         self._random = random or _random.random
         _refuse_foreign_keys(config, self.keys)
         self._writer = LedgerWriter(self.ledger_path, durability=config.ledger.durability)
-        self._on_attempt = on_attempt
+        self.on_attempt = on_attempt
         self._on_failover = on_failover
 
     # -- asking -------------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Chain(Shown):
             clock=self.clock,
             write=self._writer.write,
             shortened=shorten,
-            on_attempt=self._on_attempt,
+            on_attempt=self.on_attempt,
             on_failover=self._on_failover,
             several=frozenset(item.ref for item in candidates if item.place > 0),
         )

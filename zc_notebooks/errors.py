@@ -27,6 +27,7 @@ from datetime import datetime
 from traceback import format_exception
 from typing import Literal
 
+from zc_notebooks.chat import Hop
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Reason, Record, ResetSource, Variant, Verdict
 from zc_notebooks.redact import redact, short
@@ -93,6 +94,8 @@ class CallError(Shown, ZcError):
     def __init__(self, message: str, attempts: Sequence[CandidateFailure] = (), *, call_id: str = "") -> None:
         self.attempts: tuple[CandidateFailure, ...] = tuple(attempts)
         self.call_id = call_id
+        self.hops: tuple[Hop, ...] = ()
+        """How the walk went on, as far as it went."""
         super().__init__(redact(message))
 
     def _render_traceback_(self) -> list[str]:

@@ -60,6 +60,12 @@ def _fallback(call: CallRecord, requested: Identity, served: Identity) -> Fallba
 
 def failure(ended: Ended, call: CallRecord, made: Plan) -> CallError:
     """The exception of a call that was not answered."""
+    error = _failure(ended, call, made)
+    error.hops = tuple(call.hops)
+    return error
+
+
+def _failure(ended: Ended, call: CallRecord, made: Plan) -> CallError:
     failures, call_id = call.failures, call.facts.call_id
     if ended.kind == "no_permitted":
         names = sorted({_BORDERS.get(item.row.status, item.row.status) for item in failures})

@@ -13,6 +13,22 @@ _MIN_KEY = 4
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|gsk_|xai-|nvapi-|pplx-|hf_|xoxb-|xoxp-|ghp_|gho_|ghu_|github_pat_|AIza)[A-Za-z0-9_\-.*]+"
 )
+_TOKEN_MARKS = (
+    "sk-",
+    "gsk_",
+    "xai-",
+    "nvapi-",
+    "pplx-",
+    "hf_",
+    "xoxb-",
+    "xoxp-",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "github_pat_",
+    "AIza",
+)
+"""Cheap pieces, one of which stands in any such token."""
 _BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=\-]+")
 _URL = re.compile(r"(?i)\b(https?|wss?)://(?:[^\s/@\"'<>?#]*@)?([^\s\"'<>?#]*)(\?[^\s\"'<>#]*)?")
 _KEY_FIELD = re.compile(
@@ -81,10 +97,16 @@ class Redactor:
         """``text`` without secrets. Never raises; text without any comes back as it was."""
         if self._known is not None:
             text = self._known.sub(_MASK, text)
-        text = _BEARER.sub(rf"\1\2{_MASK}", text)
-        text = _KEY_FIELD.sub(rf"\1{_MASK}", text)
-        text = _TOKEN.sub(_MASK, text)
-        return _URL.sub(_clean_url, text)
+        folded = text.casefold()
+        if "bearer" in folded or "basic" in folded:
+            text = _BEARER.sub(rf"\1\2{_MASK}", text)
+        if "key" in folded or "authorization" in folded:
+            text = _KEY_FIELD.sub(rf"\1{_MASK}", text)
+        for mark in _TOKEN_MARKS:
+            if mark in text:
+                text = _TOKEN.sub(_MASK, text)
+                break
+        return _URL.sub(_clean_url, text) if "://" in text else text
 
     def mapping(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The same for a mapping's values."""

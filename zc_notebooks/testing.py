@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 
@@ -43,10 +44,43 @@ class ManualClock:
         self.slept.append(seconds)
         self.advance(seconds)
 
+    def timeout(self, seconds: float) -> ManualLimit:
+        """A limit that strikes when the clock was moved beyond it inside the block."""
+        return ManualLimit(self, seconds)
+
     def advance(self, seconds: float) -> None:
         """Moves both clocks forward; a negative value moves the wall clock alone (a clock that jumps back)."""
         self._now += timedelta(seconds=seconds)
         self._monotonic += max(seconds, 0.0)
+
+
+class ManualLimit:
+    """See :meth:`ManualClock.timeout`."""
+
+    def __init__(self, clock: ManualClock, seconds: float) -> None:
+        self._clock = clock
+        self._end = clock.monotonic() + seconds
+        self._expired = False
+        self._task: asyncio.Task[Any] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.current_task()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if self._expired and kind is asyncio.CancelledError and self._task is not None:
+            self._task.uncancel()
+        if self._expired or (error is None and self._clock.monotonic() > self._end):
+            raise TimeoutError
+        return None
+
+    def expire(self) -> None:
+        """Strikes at once."""
+        self._expired = True
+        if self._task is not None:
+            self._task.cancel()
 
 
 Scripted = HttpResponse | TransportFailure | Callable[[HttpRequest], HttpResponse]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zc_notebooks.cli.output import answer, attempt_json, emit, fail, report, say
+from zc_notebooks.cli.output import answer, attempt_json, emit, fail, hops_json, report, say
 from zc_notebooks.errors import ZcError, variant_name
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import Variant
@@ -31,9 +31,8 @@ def ask(
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         fail("the prompt is empty: give one, or - and some standard input")
-    hops: list[dict[str, str]] = []
     try:
-        chain = zc.open(on_failover=lambda *hop: _hop(hops, *hop, shown=not as_json), quiet=as_json)
+        chain = zc.open(on_failover=None if as_json else _hop, quiet=as_json)
     except ZcError as error:
         report(error, as_json=as_json)
     with chain:
@@ -42,7 +41,6 @@ def ask(
                 text, start=start, hint=hint, fallback=not no_fallback, max_tokens=max_tokens, timeout_s=timeout
             )
         except (ZcError, InvalidRequest) as error:
-            error.hops = tuple(hops)  # type: ignore[union-attr]  # for --json
             report(error, as_json=as_json)
     if as_json:
         emit(completion_json(done))
@@ -51,10 +49,8 @@ def ask(
     say(summary(done))
 
 
-def _hop(hops: list[dict[str, str]], origin: Variant, to: Variant, reason: str, *, shown: bool) -> None:
-    hops.append({"from": variant_name(origin), "to": variant_name(to), "reason": reason})
-    if shown:
-        say(f"hop {variant_name(origin)} -> {variant_name(to)}: {reason}")
+def _hop(origin: Variant, to: Variant, reason: str) -> None:
+    say(f"hop {variant_name(origin)} -> {variant_name(to)}: {reason}")
 
 
 def summary(done: Completion) -> str:
@@ -86,7 +82,7 @@ def completion_json(done: Completion) -> dict[str, Any]:
         "served": done.served,
         "requested": {"provider_ref": done.requested.provider_ref, "model": done.requested.model},
         "attempts": [attempt_json(row) for row in done.attempts],
-        "hops": [{"from": hop.origin, "to": hop.to, "reason": hop.reason} for hop in done.hops],
+        "hops": hops_json(done.hops),
         "usage_by_provider": done.usage_by_provider,
         "cost_usd": done.cost_usd,
         "at_least": done.at_least,

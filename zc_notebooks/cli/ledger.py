@@ -76,7 +76,7 @@ def check(ledger: Folder = None, as_json: AsJson = False) -> None:
         emit(found)
     else:
         answer(str(found))
-    raise typer.Exit(OK if found.clean else ALL_FAILED)
+    raise typer.Exit(OK if found.ok else ALL_FAILED)
 
 
 def _show(frame: DataFrame, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, TextIO
 import msgspec
 import typer
 
+from zc_notebooks.chat import Hop
 from zc_notebooks.errors import (
     AllCandidatesFailed,
     CallError,
@@ -86,7 +87,7 @@ def error_json(error: Exception) -> dict[str, Any]:
     }
     if isinstance(error, CallError):
         body["attempts"] = [attempt_json(row) for row in error.rows]
-        body["hops"] = list(getattr(error, "hops", ()))
+        body["hops"] = hops_json(error.hops)
     problems = getattr(error, "problems", ())
     if problems:
         body["error"]["problems"] = problems
@@ -99,6 +100,11 @@ def attempt_json(row: Any) -> dict[str, Any]:
         "ordinal kind provider_ref model status reason attempt failover secs wait_s input_tokens output_tokens cost_usd"
     )
     return {name: getattr(row, name) for name in fields.split()}
+
+
+def hops_json(hops: Sequence[Hop]) -> list[dict[str, str]]:
+    """Hops as ``--json`` shows them."""
+    return [{"from": hop.origin, "to": hop.to, "reason": hop.reason} for hop in hops]
 
 
 def report(error: Exception, *, as_json: bool) -> NoReturn:

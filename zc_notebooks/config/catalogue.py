@@ -76,6 +76,8 @@ class Family(Record, frozen=True, kw_only=True):
     """Placeholder of the base URL → the variable that fills it."""
     tier: Tier = "metered"
     keyless: bool = False
+    keyed_when_named: bool = False
+    """A keyless family whose profile needs the key it names."""
     keyed_host: str | None = None
     """Host at which a keyless family needs a key after all."""
     keyed_tier: Tier | None = None

@@ -262,7 +262,7 @@ class _Block:
             wire=wire,
             key_names=tuple(name for name in names if name),
             inline_key=found.get("api_key"),
-            keyless=not hosted and found.get("keyless", family is not None and family.keyless),
+            keyless=not hosted and found.get("keyless", _keyless(family, names_a_key=bool(names or "api_key" in found))),
             fallback=tuple(ref for ref in found.get("fallback", ()) if ref),
             fallback_models=tuple(model for model in found.get("fallback_models", ()) if model),
             pool=found.get("billing_pool") or pool_of(self.name, address),
@@ -276,6 +276,11 @@ class _Block:
 def warn_inline_key(reader: Reader, path: str, ref: str) -> None:
     """A key stands in the file itself."""
     reader.warn("inline_api_key", path, "holds a key: name a variable instead (api_key_env) and keep it in .env", ref)
+
+
+def _keyless(family: Family | None, *, names_a_key: bool) -> bool:
+    """A family's own word; a server of one's own that names a key needs it."""
+    return family is not None and family.keyless and not (family.keyed_when_named and names_a_key)
 
 
 def _tier(family: Family | None, *, hosted: bool) -> Tier:

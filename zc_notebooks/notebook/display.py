@@ -9,6 +9,7 @@ from zc_notebooks.chain import Chain
 from zc_notebooks.errors import AllCandidatesFailed, CallError
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.markup import Sheet
+from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import Entry, Mark, Plan, Verdict
 from zc_notebooks.redact import short
 from zc_notebooks.result import Completion
@@ -144,6 +145,31 @@ def mark_row(mark: Mark) -> tuple[str, ...]:
     return mark.key.pool, mark.key.model or "all", until, who[mark.provenance], mark.reason.replace("_", " ")
 
 
+def _probe(result: ProbeResult) -> Sheet:
+    return probes((result,))
+
+
+def probes(results: Sequence[ProbeResult]) -> Sheet:
+    """One table of several probes."""
+    return Sheet(
+        title="Probe"
+        if len(results) == 1
+        else f"Probes: {sum(r.reachable for r in results)} of {len(results)} reachable",
+        columns=("candidate", "state", "until", "ms", "asked by", "its own words"),
+        rows=tuple(
+            (
+                f"{item.ref}/{item.model}",
+                ("✓ " if item.reachable else "✗ ") + item.state,
+                f"{item.until:%Y-%m-%d %H:%M:%S} UTC ({item.provenance})" if item.until else "-",
+                f"{item.ms:.0f}",
+                item.how,
+                item.text,
+            )
+            for item in results
+        ),
+    )
+
+
 _SHEETS: list[tuple[type, Callable[[Any], Sheet]]] = [
     (Completion, _completion),
     (Plan, _plan),
@@ -151,4 +177,5 @@ _SHEETS: list[tuple[type, Callable[[Any], Sheet]]] = [
     (Verdict, _verdict),
     (CallError, _call_error),
     (Mark, _mark),
+    (ProbeResult, _probe),
 ]

@@ -1,0 +1,100 @@
+"""The house has one direction. This parses imports; nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "zc_notebooks"
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("shown", "resources", "clock", "redact"),
+    ("records",),
+    ("markup", "chat", "ledger.row"),
+    ("errors", "result", "images", "prompt_parts", "request_settings", "messages"),
+    ("config",),
+    ("ledger.prices", "stream_guard", "reliability.steps", "reliability.backoff", "reliability.finish_words"),
+    ("reliability.classify", "reliability.reset_time", "reliability.checks", "reliability.walk"),
+    ("wire",),
+    ("borders", "places", "ledger", "sync", "reliability.materialize", "reliability.cooldown"),
+    ("transport",),
+    ("reliability",),
+    ("outcome", "explanation", "turn", "sinks"),
+    ("testing", "lab"),
+    ("probe", "fallback", "chain", "watch", "status"),
+    ("frames",),
+    ("charts",),
+    ("notebook",),
+    ("cli",),
+)
+"""From the leaves up. A module may import its own layer and the ones below it."""
+
+UPWARD = {("chain", "probe"), ("chain", "lab"), ("probe", "chain")}
+"""Calls that build each other: the chain offers what the probe does with a chain."""
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def layer_of(name: str) -> int:
+    """The longest listed prefix decides."""
+    best, found = -1, -1
+    for level, names in enumerate(LAYERS):
+        for listed in names:
+            if (name == listed or name.startswith(f"{listed}.")) and len(listed) > best:
+                best, found = len(listed), level
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    """Names of this package's modules and of foreign packages that ``path`` imports, at any depth."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_every_module_has_a_layer(path: Path) -> None:
+    """A new module must be placed in the house."""
+    name = name_of(path)
+    assert name == "" or layer_of(name) >= 0 or name in ("reliability", "ledger"), f"{name} stands in no layer"
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_imports_point_down(path: Path) -> None:
+    """No module imports from a layer above its own."""
+    name = name_of(path)
+    if not name:
+        return
+    for target in sorted(imports(path)):
+        if not target.startswith("zc_notebooks."):
+            continue
+        inner = target.removeprefix("zc_notebooks.")
+        if (name, inner) in UPWARD:
+            continue
+        assert layer_of(inner) <= layer_of(name), f"{name} imports {inner}, which is above it"
+
+
+def test_only_transport_imports_httpx() -> None:
+    """One door to the network."""
+    doors = [name_of(path) for path in modules() if any(item.split(".")[0] == "httpx" for item in imports(path))]
+    assert doors == ["transport"]
+
+
+def test_the_lab_does_not_use_our_wires() -> None:
+    """The lab judges the wires, so it may not share them."""
+    for path in modules():
+        if name_of(path).startswith("lab"):
+            assert not any(item.startswith("zc_notebooks.wire") for item in imports(path)), name_of(path)

@@ -1,0 +1,237 @@
+"""Asking one provider alone whether it is reachable: never a swap, the cheapest honest request first.
+
+First the catalogue's zero-token request (a list of models, a balance), which finds a dead host, a bad key and an empty
+purse for nothing. Only when that passes, one tiny completion: a list of models proves no quota.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal
+
+from zc_notebooks.borders import Borders
+from zc_notebooks.config.catalogue import families
+from zc_notebooks.errors import CandidateFailure, ConfigError, TransportFailure
+from zc_notebooks.messages import as_request
+from zc_notebooks.records import (
+    Entry,
+    HttpRequest,
+    Plan,
+    Profile,
+    Reason,
+    Record,
+    Reliability,
+    ResetSource,
+    Variant,
+)
+from zc_notebooks.redact import Secret, short
+from zc_notebooks.reliability.attempt import Judged, failed_transport
+from zc_notebooks.reliability.classify import classify
+from zc_notebooks.reliability.conditions import LiveConditions
+from zc_notebooks.reliability.materialize import variants
+from zc_notebooks.reliability.reliable import CallRecord, drive
+from zc_notebooks.reliability.rows import CallFacts, Timing
+from zc_notebooks.reliability.shorten import shorten
+from zc_notebooks.reliability.steps import Try, WalkPolicy
+from zc_notebooks.reliability.walk import walk
+from zc_notebooks.shown import Shown
+from zc_notebooks.wire.base import Target
+from zc_notebooks.wire.request import auth_headers
+
+if TYPE_CHECKING:
+    from zc_notebooks.chain import Chain
+
+PROBE_PROMPT: Final = "Reply with the word: ok"
+PROBE_TOKENS: Final = 16
+"""The smallest limit every provider accepts (OpenAI Responses refuses less)."""
+
+State = Literal[
+    "reachable", "limited", "busy", "unpaid", "bad key", "no key", "refused", "no such model", "dead", "failing"
+]
+
+_STATES: Final[dict[Reason, State]] = {
+    "minute_limit": "limited",
+    "daily_limit": "limited",
+    "token_daily_limit": "limited",
+    "capacity": "busy",
+    "balance": "unpaid",
+    "auth": "bad key",
+    "permission": "refused",
+    "not_found": "no such model",
+    "network": "dead",
+}
+
+
+class ProbeResult(Record, Shown, frozen=True, kw_only=True):
+    """What one provider said when asked alone."""
+
+    ref: str
+    model: str
+    state: State
+    ms: float
+    """Milliseconds of the deciding request; 0.0 when none was sent."""
+    how: str
+    """The deciding request, in words."""
+    until: datetime | None = None
+    """When a limit ends, if anybody knows."""
+    provenance: ResetSource | None = None
+    text: str = ""
+    """The provider's own reason, one redacted line."""
+
+    @property
+    def reachable(self) -> bool:
+        """Whether it answered."""
+        return self.state == "reachable"
+
+    def __repr__(self) -> str:
+        until = f" until {self.until:%Y-%m-%d %H:%M:%S} UTC ({self.provenance})" if self.until else ""
+        return f"ProbeResult({self.ref}/{self.model}: {self.state}{until}, {self.ms:.0f} ms)"
+
+
+async def probe(chain: Chain, ref: str, *, model: str | None = None, timeout_s: float = 20.0) -> ProbeResult:
+    """Asks the profile ``ref`` alone. Marks do not stop it; a success clears older ones, a limit sets one.
+
+    Raises:
+        ConfigError: The profile is not configured, or has no model and none is given.
+    """
+    profile = chain.config.profiles.get(ref)
+    if profile is None:
+        raise ConfigError(f"the profile {ref!r} is not configured (configured: {', '.join(chain.config.profiles)})")
+    served = model or profile.model or _chain_model(chain, ref)
+    if served is None:
+        raise ConfigError(f"providers.{ref} has no model: set one there, or name it for the probe")
+    made = Plan(entries=(Entry(profile=profile, model=served, index=0),), source="chain", requested_model=served)
+    candidates = variants(made, chain.keys)
+    usable = [candidate for candidate in candidates if candidate.credential is not None]
+    if not usable:
+        text = "; ".join(dict.fromkeys(candidate.missing or "" for candidate in candidates))
+        return ProbeResult(ref=ref, model=served, state="no key", ms=0.0, how="no request", text=text)
+    run = _Probe(chain, usable, timeout_s)
+    return await run.zero_token() or await run.completion()
+
+
+class _Probe:
+    """One probe: at most two requests, each with its row."""
+
+    def __init__(self, chain: Chain, usable: list[Variant], timeout_s: float) -> None:
+        self.chain = chain
+        self.variants = usable
+        self.variant = usable[0]
+        self.profile: Profile = self.variant.entry.profile
+        facts = CallFacts(
+            call_id=secrets.token_hex(8),
+            mode="probe",
+            requested_ref=self.variant.ref,
+            requested_model=self.variant.model,
+        )
+        request = as_request(PROBE_PROMPT, max_tokens=PROBE_TOKENS)
+        self.call = CallRecord(
+            facts, request, clock=chain.clock, write=chain.writer.write, shortened=shorten, on_attempt=chain.on_attempt
+        )
+        self.conditions = LiveConditions(
+            request,
+            marks=chain.board,
+            clock=chain.clock,
+            deadline=chain.clock.monotonic() + timeout_s,
+            random=lambda: 0.0,
+            borders=Borders.of(chain.config, _plan_of(self.variant)),
+        )
+
+    async def zero_token(self) -> ProbeResult | None:
+        """The catalogue's free request; ``None`` when there is none or it found no fault."""
+        family = families().get(self.profile.family)
+        url = family.probe_url(self.profile.base_url) if family is not None else None
+        if family is None or family.probe is None or url is None:
+            return None
+        target = Target(profile=self.profile, model=self.variant.model, key=_secret(self.variant))
+        headers = {"accept": "application/json", **auth_headers(target), **self.profile.extra_headers}
+        request = HttpRequest(method=family.probe.method, url=url, headers=headers)
+        clock, step = self.chain.clock, Try(variant=self.variant, attempt=0)
+        started, t0 = clock.now(), clock.monotonic()
+        judged = await self._free(request)
+        if judged is None:
+            return None
+        self.call.finish(step, judged, Timing(t=started, secs=clock.monotonic() - t0), (f"probe {family.probe.path}",))
+        return self._result(f"{family.probe.method} {family.probe.path}")
+
+    async def _free(self, request: HttpRequest) -> Judged | None:
+        """``None`` unless the answer is a fault that the completion would meet too."""
+        limit = max(self.conditions.remaining_s(), 0.001)
+        try:
+            response = await self.chain.transport.send(
+                request,
+                connect_s=min(self.profile.connect_timeout_s, limit),
+                read_s=limit,
+                allow_plain_http=self.profile.allow_plain_http,
+            )
+        except TransportFailure as failure:
+            return failed_transport(failure)
+        if 200 <= response.status < 300:  # noqa: PLR2004 (the HTTP success range)
+            return None
+        verdict = classify(
+            status=response.status,
+            headers=response.headers,
+            body=response.body,
+            family=self.profile.family,
+            wire=self.profile.wire,
+            now=self.chain.clock.now(),
+        )
+        if verdict.reason not in ("auth", "balance", "permission", "capacity"):
+            return None
+        return Judged(status=f"http_{response.status}", verdict=verdict, known_zero=True)
+
+    async def completion(self) -> ProbeResult:
+        """One tiny completion, without a retry. A refused credential passes the turn to the profile's next one."""
+        policy = WalkPolicy(
+            reliability=Reliability(provider_retries=0),
+            rate_limit="retry_then_advance",
+            overflow="raise",
+            chain=True,
+            ignore_cooldown=True,
+        )
+        try:
+            await drive(walk(self.variants, policy, self.conditions), self.call, self.conditions, self.chain.transport)
+        finally:
+            self.conditions.close()
+        return self._result("one small completion")
+
+    def _result(self, how: str) -> ProbeResult:
+        row = self.call.rows[-1]
+        failure = self.call.failures[-1] if self.call.failures else None
+        state, until, provenance = self._state(failure)
+        return ProbeResult(
+            ref=self.variant.ref,
+            model=self.variant.model,
+            state=state,
+            ms=(row.secs or 0.0) * 1000.0,
+            how=how,
+            until=until,
+            provenance=provenance,
+            text=short(failure.text) if failure and state != "reachable" else "",
+        )
+
+    def _state(self, failure: CandidateFailure | None) -> tuple[State, datetime | None, ResetSource | None]:
+        if self.call.answer is not None or failure is None:
+            return "reachable", None, None
+        verdict = failure.verdict
+        if verdict is None:
+            return "refused", None, None
+        if verdict.reason == "empty":
+            return "reachable", None, None
+        mark = self.chain.board.look(self.variant.key).mark
+        if _STATES.get(verdict.reason) == "limited" and mark is not None:
+            return "limited", mark.until, mark.provenance
+        return _STATES.get(verdict.reason, "failing"), None, None
+
+
+def _plan_of(variant: Variant) -> Plan:
+    return Plan(entries=(variant.entry,), source="chain", requested_model=variant.model)
+
+
+def _secret(variant: Variant) -> Secret | None:
+    return None if variant.credential is None else variant.credential.secret
+
+
+def _chain_model(chain: Chain, ref: str) -> str | None:
+    return next((link.model for link in chain.config.chain if link.provider == ref and link.model), None)
