@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from zc_notebooks.config.fields import Wrong
 from zc_notebooks.records import WireName
@@ -14,6 +14,9 @@ from zc_notebooks.records import WireName
 Lookup = Callable[[str], str | None]
 """Name of a variable → its value, ``None`` when unset or blank."""
 
+_KEY_PARAMETERS: Final = frozenset(
+    {"key", "api_key", "api-key", "apikey", "token", "access_token", "code", "sig", "signature", "subscription-key"}
+)
 _PORTS: Final = {"http": 80, "https": 443}
 _NO_ADDRESS: Final = re.compile(r"[\s\\{}<>\"]")
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
@@ -28,11 +31,12 @@ def check_address(given: str, *, allow_plain_http: bool) -> str:
     parts = _split(given)
     if parts.username is not None or parts.password is not None:
         raise Wrong("must not hold a name or password: put the key in a variable", hidden=True)
-    if parts.query or parts.fragment or "?" in given or "#" in given:
-        raise Wrong("must end before the query: the path of a call is appended to it", hidden=True)
+    if "#" in given or any(name.lower() in _KEY_PARAMETERS for name, _ in parse_qsl(parts.query)):
+        raise Wrong("must hold no fragment and no key: put the key in a variable", hidden=True)
     if parts.scheme.lower() == "http" and not allow_plain_http and not is_loopback(parts.hostname or ""):
         raise Wrong("sends keys and prompts unencrypted: use https, or set allow_plain_http = true")
-    return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower()).geturl().rstrip("/")
+    own = {"scheme": parts.scheme.lower(), "netloc": parts.netloc.lower(), "path": parts.path.rstrip("/")}
+    return parts._replace(**own).geturl()
 
 
 def base_url(address: str, wire: WireName, *, local: bool) -> str:
@@ -41,12 +45,15 @@ def base_url(address: str, wire: WireName, *, local: bool) -> str:
     ``local``: a server of one's own machine, which serves the OpenAI protocols below ``/v1``. Any other address of
     those protocols stays as it is.
     """
+    parts = urlsplit(address)
+    path = parts.path
     if wire == "ollama":
-        return re.sub(r"/(?:api|v1)$", "", address)
-    if wire in _VERSION:
-        return address if _VERSIONED.search(address) else address + _VERSION[wire]
-    bare = not urlsplit(address).path
-    return f"{address}/v1" if bare and local else address
+        path = re.sub(r"/(?:api|v1)$", "", path)
+    elif wire in _VERSION:
+        path = path if _VERSIONED.search(path) else path + _VERSION[wire]
+    elif local and not path:
+        path = "/v1"
+    return parts._replace(path=path).geturl()
 
 
 def is_loopback(host: str) -> bool:

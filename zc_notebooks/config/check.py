@@ -27,6 +27,11 @@ class KeyReport(Record, frozen=True, kw_only=True):
     note: str = ""
     """Why a value that is there cannot be used."""
 
+    def __str__(self) -> str:
+        if not self.found:
+            return f"{self.name} missing"
+        return f"{self.name} ({self.where}{', cannot be used' if self.note else ''})"
+
 
 class ProfileReport(Record, frozen=True, kw_only=True):
     """One profile as it would be called."""
@@ -43,6 +48,11 @@ class ProfileReport(Record, frozen=True, kw_only=True):
     keys: tuple[KeyReport, ...] = ()
     retired: date | None = None
     """Day from which the provider refuses every call."""
+
+    @property
+    def keys_text(self) -> str:
+        """The keys in one line."""
+        return ", ".join(map(str, self.keys)) or "keyless"
 
 
 class ConfigReport(Record, frozen=True, kw_only=True):
@@ -105,9 +115,7 @@ def _profile(profile: Profile, keyring: Keyring, problems: list[Problem]) -> Pro
 
 
 def _keys(profile: Profile, keyring: Keyring, problems: list[Problem]) -> tuple[KeyReport, ...]:
-    names = profile.key_names
-    if not names and profile.inline_key is None and not profile.keyless:
-        names = default_names(profile.family)
+    names = profile.key_names or _default_names(profile, keyring)
     reports = [_key(profile, name, keyring.find(name), problems) for name in names]
     if profile.inline_key is not None:
         found = Found(secret=profile.inline_key, where="inline")
@@ -116,6 +124,14 @@ def _keys(profile: Profile, keyring: Keyring, problems: list[Problem]) -> tuple[
     known = {report.name for report in reports}
     reports += [KeyReport(name=item.name, found=False, note=item.reason) for item in unset if item.name not in known]
     return tuple(reports)
+
+
+def _default_names(profile: Profile, keyring: Keyring) -> tuple[str, ...]:
+    """The family's alternatives that hold a key, or all of them when none does."""
+    if profile.inline_key is not None or profile.keyless:
+        return ()
+    names = default_names(profile.family)
+    return tuple(name for name in names if keyring.find(name) is not None) or names
 
 
 def _key(profile: Profile, name: str, found: Found | None, problems: list[Problem]) -> KeyReport:

@@ -39,35 +39,42 @@ def lines(text: str) -> Mapping[str, int]:
     """Path → 1-based line, for table headers and keys."""
     found: dict[str, int] = {}
     counts: dict[str, int] = {}
-    table = ""
+    table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
         header = _HEADER.match(line)
         key = None if header else _KEY.match(line)
         if header:
             table = _header(header[1], counts) or table
-            found.setdefault(table, number)
+            _note(found, table, 0, number)
         elif key:
             name = _parsed(f"{key[1]}=0")
             if name is not None:
-                found.setdefault(f"{table}.{name.path}" if table else name.path, number)
+                _note(found, table + name.parts, len(table), number)
     return found
 
 
+def _note(found: dict[str, int], parts: tuple[str, ...], known: int, number: int) -> None:
+    """Notes the line of a path and of everything around it that was not met before."""
+    for end in range(known + 1, len(parts) + 1):
+        found.setdefault(".".join(parts[:end]), number)
+
+
 class _Name(Record, frozen=True, kw_only=True):
-    path: str
+    parts: tuple[str, ...]
     array: bool
 
 
-def _header(text: str, counts: dict[str, int]) -> str | None:
+def _header(text: str, counts: dict[str, int]) -> tuple[str, ...]:
     """The path of a table header; the n-th block of an array of tables ends in ``[n]``."""
     name = _parsed(text)
     if name is None:
-        return None
+        return ()
     if not name.array:
-        return name.path
-    place = counts.get(name.path, 0)
-    counts[name.path] = place + 1
-    return f"{name.path}[{place}]"
+        return name.parts
+    path = ".".join(name.parts)
+    place = counts.get(path, 0)
+    counts[path] = place + 1
+    return (*name.parts[:-1], f"{name.parts[-1]}[{place}]")
 
 
 def _parsed(text: str) -> _Name | None:
@@ -80,4 +87,4 @@ def _parsed(text: str) -> _Name | None:
     while isinstance(value, dict) and value:
         name, value = next(iter(value.items()))
         parts.append(name.strip())
-    return _Name(path=".".join(parts), array=isinstance(value, list))
+    return _Name(parts=tuple(parts), array=isinstance(value, list))

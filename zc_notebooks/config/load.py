@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -91,23 +92,37 @@ def _is_there(path: Path) -> bool:
 def read_text(path: Path) -> str:
     """The text of a config file. Raises :class:`ConfigError` in one sentence for whatever is no such file."""
     name = plain(str(path))
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise ConfigError(f"{name} is a folder or a device, not a file: name a {FILE_NAME}")
-        with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
-    except FileNotFoundError:
-        raise ConfigError(f"{name} does not exist: create one with `zc config init`") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "its name is no path"
-        raise ConfigError(f"{name} cannot be read: {plain(reason)}") from None
+    data = _bytes_of(path, name)
+    if data is None:
+        raise _one(name, f"is a folder or a device, not a file: name a {FILE_NAME}")
     if len(data) > _LARGEST:
-        raise ConfigError(f"{name} is larger than {_LARGEST >> 20} MiB, which is no configuration")
+        raise _one(name, f"is larger than {_LARGEST >> 20} MiB, which is no configuration")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{name} is not UTF-8 (line {line}): save it as UTF-8") from None
+        raise _one(name, f"is not UTF-8 (line {line}): save it as UTF-8", line) from None
+
+
+def _bytes_of(path: Path, name: str) -> bytes | None:
+    """What a file holds, at most one byte more than it may; ``None`` for what is no regular file."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
+        with path.open("rb") as file:
+            return file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        raise _one(name, "does not exist: create one with `zc config init`") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "its name is no path"
+        raise _one(name, f"cannot be read: {plain(reason)}") from None
+
+
+def _one(name: str, message: str, line: int | None = None) -> ConfigError:
+    """A single fault of the whole file: one sentence, which ``.problems`` holds too."""
+    error = ConfigError(f"{name} {message}")
+    error.problems = (Problem(path=name, message=message, line=line),)
+    return error
 
 
 def parse_config(
@@ -127,20 +142,24 @@ def parse_config(
     try:
         config = _read(reader, tomllib.loads(text), base_dir, environ or {}, path)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(name, str(error)) from None
+        raise _syntax_error(name, str(error), text) from None
     except RecursionError:
-        raise ConfigError(f"{name} is nested too deeply for a configuration") from None
+        raise _one(name, "is nested too deeply for a configuration") from None
     except (ValueError, OverflowError):
-        raise _syntax_error(name, "a number or date in it is out of range") from None
+        raise _one(name, "is not valid TOML: a number or date in it is out of range") from None
     if reader.problems:
         count = len(reader.problems)
-        raise ConfigError(f"{name} has {count} problem{'s' if count > 1 else ''}:", with_lines(reader.problems, text))
+        headline = f"{name} has {count} problem{'s' if count > 1 else ''}:"
+        raise ConfigError(headline, with_lines(reader.problems, text))
     return config
 
 
-def _syntax_error(name: str, reason: str) -> ConfigError:
-    message = f"is not valid TOML: {plain(reason)}"
-    return ConfigError(f"{name} {message}", (Problem(path=name, message=message),))
+def _syntax_error(name: str, reason: str, text: str) -> ConfigError:
+    """The parser's own words, with a line in any case."""
+    last = text.count("\n") + (not text.endswith("\n"))
+    reason = reason.replace("at end of document", f"at line {last}, the end")
+    place = re.search(r"at line (\d+)", reason)
+    return _one(name, f"is not valid TOML: {plain(reason)}", int(place[1]) if place else None)
 
 
 def _read(

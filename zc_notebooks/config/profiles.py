@@ -262,7 +262,8 @@ class _Block:
             wire=wire,
             key_names=tuple(name for name in names if name),
             inline_key=found.get("api_key"),
-            keyless=not hosted and found.get("keyless", _keyless(family, names_a_key=bool(names or "api_key" in found))),
+            keyless=not hosted
+            and found.get("keyless", _keyless(family, names_a_key=bool(names or "api_key" in found))),
             fallback=tuple(ref for ref in found.get("fallback", ()) if ref),
             fallback_models=tuple(model for model in found.get("fallback_models", ()) if model),
             pool=found.get("billing_pool") or pool_of(self.name, address),
