@@ -32,7 +32,7 @@ _TOKEN_MARKS = (
 _BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=\-]+")
 _URL = re.compile(r"(?i)\b(https?|wss?)://(?:[^\s/@\"'<>?#]*@)?([^\s\"'<>?#]*)(\?[^\s\"'<>#]*)?")
 _KEY_FIELD = re.compile(
-    r"(?i)([\"']?(?:api[-_]?key|x-goog-api-key|x-api-key|authorization)[\"']?\s*[:=]\s*[\"']?)([^\s\"',}&]+)"
+    r"(?i)([\"']?(?:api[-_]?key|x-goog-api-key|x-api-key|authorization)[\"']?\s*[:=]\s*[\"']?)((?:bearer|basic)\s+)?([^\s\"',}&]+)"
 )
 
 
