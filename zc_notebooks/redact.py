@@ -35,6 +35,9 @@ _KEY_FIELD = re.compile(
     r"(?i)([\"']?(?:api[-_]?key|x-goog-api-key|x-api-key|authorization)[\"']?\s*[:=]\s*[\"']?)((?:bearer|basic)\s+)?([^\s\"',}&]+)"
 )
 
+_SUSPECT = re.compile(r"(?i)sk-|gsk_|xai-|nvapi-|pplx-|hf_|xox[bp]-|gh[pou]_|github_pat_|aiza|bearer|basic|://|key|author")
+"""Nothing else can match below: most texts are passed on after one search."""
+
 
 class Secret:
     """A credential value whose text forms are ``***``. The value itself is read only with :meth:`reveal`."""
@@ -79,6 +82,7 @@ class Redactor:
         self._values: set[str] = set()
         self._lock = threading.Lock()
         self._known: re.Pattern[str] | None = None
+        self._hints: tuple[str, ...] = ()
         for value in values:
             self.add(value)
 
@@ -92,16 +96,19 @@ class Redactor:
                 return
             self._values.add(value)
             self._known = _pattern(self._values)
+            self._hints = tuple({part for known in self._values for part in (known[:_MIN_KEY], known[-_MIN_KEY:])})
 
     def __call__(self, text: str) -> str:
         """``text`` without secrets. Never raises; text without any comes back as it was."""
-        if self._known is not None:
+        if self._known is not None and any(hint in text for hint in self._hints):
             text = self._known.sub(_MASK, text)
         folded = text.casefold()
         if "bearer" in folded or "basic" in folded:
             text = _BEARER.sub(rf"\1\2{_MASK}", text)
         if "key" in folded or "authorization" in folded:
-            text = _KEY_FIELD.sub(rf"\1{_MASK}", text)
+            if not _SUSPECT.search(text):
+            return text
+        text = _KEY_FIELD.sub(rf"\1{_MASK}", text)
         for mark in _TOKEN_MARKS:
             if mark in text:
                 text = _TOKEN.sub(_MASK, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -11,12 +11,17 @@ from zc_notebooks.chat import Answer, ChatRequest, WireFailure
 from zc_notebooks.config.catalogue import families
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.records import HttpResponse, Record, Variant, Verdict
+from zc_notebooks.redact import short
 from zc_notebooks.reliability.classify import classify, classify_exception, classify_wire_failure
 from zc_notebooks.stream_guard.think import is_empty, strip_think
 from zc_notebooks.wire.base import Encoded, Target, Wire
 from zc_notebooks.wire.registry import wire
 
 Phase = Literal["connect", "request", "response", "stream"]
+
+
+MAX_NAME: Final = 200
+"""Characters of a provider-made name that are kept."""
 
 
 class Judged(Record, frozen=True, kw_only=True):
@@ -78,11 +83,22 @@ def judge(response: HttpResponse, variant: Variant, now: datetime) -> Judged:
     return accepted(read)
 
 
+def named(answer: Answer) -> Answer:
+    """The answer with its provider-made names (model, request id, finish word) redacted: they go into rows."""
+    names = (answer.model_reported, answer.request_id, answer.finish_raw)
+    clean = tuple(None if name is None else short(name, MAX_NAME) for name in names)
+    if clean == names:
+        return answer
+    model, request_id, word = clean
+    return msgspec.structs.replace(answer, model_reported=model, request_id=request_id, finish_raw=word)
+
+
 def accepted(answer: Answer, *, evidence: tuple[str, ...] = ()) -> Judged:
     """A complete answer: thinking spans leave the text; nothing left is ``empty`` (spec 1)."""
     if "<think>" in answer.text:
         text, thought = strip_think(answer.text)
         answer = msgspec.structs.replace(answer, text=text, reasoning=answer.reasoning + thought)
+    answer = named(answer)
     if is_empty(answer):
         words = f"empty answer (finish reason {answer.finish_raw or 'not stated'})"
         verdict = Verdict(reason="empty", scope="model", status=200, text=words)
@@ -97,7 +113,7 @@ def failed_body(failure: WireFailure, response: HttpResponse, variant: Variant, 
         failure, status=response.status, headers=response.headers, family=profile.family, wire=profile.wire, now=now
     )
     status = "stream_cut" if failure.kind in ("cut", "empty_body") else "body_error"
-    return Judged(status=status, verdict=verdict, answer=failure.answer)
+    return Judged(status=status, verdict=verdict, answer=named(failure.answer))
 
 
 def failed_transport(failure: TransportFailure) -> Judged:
