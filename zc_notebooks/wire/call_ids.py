@@ -34,3 +34,12 @@ def arguments_text(call: ToolCall) -> str:
     if call.arguments is not None and call.raw.lstrip().startswith("{"):
         return call.raw
     return to_text(arguments_object(call))
+
+
+def made_up_id(seed: str, number: int) -> str:
+    """An id for a wire that gives none: ``call_N`` with a mark of ``seed``, which names the response.
+
+    The same response read twice gives the same ids; two answers of one conversation never share one.
+    """
+    mark = hashlib.blake2b(seed.encode("utf-8", "replace"), digest_size=4).hexdigest() + "_" if seed else ""
+    return f"call_{mark}{number}"

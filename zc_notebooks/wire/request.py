@@ -67,6 +67,7 @@ def json_request(
 ) -> Encoded:
     """A POST of ``body``. The profile's ``provider_extra`` and ``extra_headers`` come last and win.
 
+    A table of ``provider_extra`` is merged into a table of the body (``options = { num_ctx = 8192 }``).
     Hop-by-hop headers of the profile are left out: they belong to the connection.
     """
     profile = target.profile
@@ -77,9 +78,18 @@ def json_request(
         **(headers or {}),
     }
     sent.update({name.lower(): value for name, value in profile.extra_headers.items() if _ours(name)})
-    body.update(profile.provider_extra)
+    _merge(body, profile.provider_extra)
     request = HttpRequest(method="POST", url=url, headers=sent, body=msgspec.json.encode(body))
     return Encoded(request=request, notes=tuple(notes))
+
+
+def _merge(body: dict[str, Any], extra: Mapping[str, Any]) -> None:
+    for name, value in extra.items():
+        inner = body.get(name)
+        if isinstance(inner, dict) and isinstance(value, Mapping):
+            _merge(inner, value)
+        else:
+            body[name] = value
 
 
 def _ours(name: str) -> bool:

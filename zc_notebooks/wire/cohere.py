@@ -1,0 +1,155 @@
+"""Cohere v2 chat (spec wire 3.6): ``message-end`` is the completion signal, ``tokens`` are the usage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from zc_notebooks.chat import Answer, ChatRequest, Reasoning, Text, Usage, WireEvent, WireFailure
+from zc_notebooks.records import AnthropicCompletion, WireName
+from zc_notebooks.stream_guard.completion import MAX_PAYLOAD, judge_finish
+from zc_notebooks.wire import cohere_request
+from zc_notebooks.wire.assemble import AnswerBuilder, ToolCallAssembler, finish_reason
+from zc_notebooks.wire.base import Encoded, StreamDecoder, Target
+from zc_notebooks.wire.images import has_tool_images
+from zc_notebooks.wire.loose_json import as_dict, as_list, as_text, to_text
+from zc_notebooks.wire.sse_stream import SseStream
+from zc_notebooks.wire.usage import count, usage
+from zc_notebooks.wire.whole_body import error_body, error_in, is_event_stream, looks_like_error, open_object
+
+
+class CohereWire:
+    """See :class:`~zc_notebooks.wire.base.Wire`."""
+
+    name: WireName = "cohere_v2"
+
+    def lacks(self, request: ChatRequest, target: Target) -> str | None:  # noqa: ARG002 (the protocol's)
+        """Tool results are text here."""
+        return "images in tool results" if has_tool_images(request) else None
+
+    def encode(self, request: ChatRequest, target: Target, *, stream: bool) -> Encoded:
+        """See :func:`zc_notebooks.wire.cohere_request.encode`."""
+        return cohere_request.encode(request, target, stream=stream)
+
+    def decode(self, body: bytes, headers: Mapping[str, str]) -> Answer | WireFailure:
+        """Reads a whole body; an event stream that nobody asked for is read as what it is."""
+        if is_event_stream(body):
+            stream = CohereStream(headers)
+            stream.feed(body)
+            end = stream.finish()
+            return end.failure or end.answer
+        opened = open_object(body)
+        if isinstance(opened, WireFailure):
+            return opened
+        message = opened.get("message")
+        if error_in(opened) or (not isinstance(message, dict) and looks_like_error(opened)):
+            return error_body(opened, body)
+        if not isinstance(message, dict):
+            payload = body[:MAX_PAYLOAD].decode("utf-8", "replace")
+            return WireFailure(kind="not_protocol", payload=payload, detail="the body has no message")
+        builder = _read(opened, message, headers)
+        return judge_finish(builder) or builder.answer()
+
+    def decoder(self, headers: Mapping[str, str], *, anthropic_completion: AnthropicCompletion) -> StreamDecoder:  # noqa: ARG002 (the protocol's)
+        """A decoder for one stream."""
+        return CohereStream(headers)
+
+
+def _read(body: dict[str, Any], message: dict[str, Any], headers: Mapping[str, str]) -> AnswerBuilder:
+    builder = AnswerBuilder(headers)
+    builder.identify(id=body.get("id"))
+    builder.finish(body.get("finish_reason"))
+    builder.usage = cohere_usage(body.get("usage"))
+    builder.reasoning.append(as_text(message.get("tool_plan")))
+    content = message.get("content")
+    builder.text.append(as_text(content))
+    for part in as_list(content):
+        builder.text.append(as_text(as_dict(part).get("text")))
+        builder.reasoning.append(as_text(as_dict(part).get("thinking")))
+    calls = ToolCallAssembler()
+    for place, call in enumerate(as_list(message.get("tool_calls"))):
+        _call_delta(calls, place, as_dict(call))
+    builder.tools += calls.calls(truncated=finish_reason(builder.finish_raw) == "length")
+    return builder
+
+
+class CohereStream(SseStream):
+    """One stream of typed events."""
+
+    awaited: ClassVar[str] = "message-end"
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        super().__init__(headers)
+        self._calls = ToolCallAssembler()
+
+    def on_object(self, value: dict[str, Any], data: bytes, events: list[WireEvent]) -> None:
+        """One event; citations and starts and ends of blocks say nothing."""
+        kind = as_text(value.get("type"))
+        if error_in(value) or (not kind and looks_like_error(value)):
+            self.error(data)
+            return
+        delta = as_dict(value.get("delta"))
+        if kind == "message-end":
+            self._end(delta, events)
+            return
+        message = as_dict(delta.get("message"))
+        self.builder.identify(id=value.get("id"))
+        if kind.startswith("content-"):
+            self._content(message.get("content"), events)
+        elif kind == "tool-plan-delta":
+            self._reasoning(message.get("tool_plan"), events)
+        elif kind.startswith("tool-call-"):
+            calls = message.get("tool_calls")
+            for call in calls if isinstance(calls, list) else [calls]:
+                _call_delta(self._calls, value.get("index"), as_dict(call))
+
+    def _content(self, content: object, events: list[WireEvent]) -> None:
+        for part in content if isinstance(content, list) else [content]:
+            text = as_text(as_dict(part).get("text"))
+            if text:
+                self.builder.text.append(text)
+                events.append(Text(text=text))
+            self._reasoning(as_dict(part).get("thinking"), events)
+
+    def _reasoning(self, text: object, events: list[WireEvent]) -> None:
+        if isinstance(text, str) and text:
+            self.builder.reasoning.append(text)
+            events.append(Reasoning(text=text))
+
+    def _end(self, delta: dict[str, Any], events: list[WireEvent]) -> None:
+        word = delta.get("finish_reason")
+        self.builder.finish(word)
+        self.judge.complete(f"message-end {word}" if isinstance(word, str) else "message-end")
+        calls = self._calls.calls(truncated=finish_reason(self.builder.finish_raw) == "length")
+        if not self.builder.tools:
+            self.builder.tools += calls
+            events += calls
+        tokens = cohere_usage(delta.get("usage"))
+        if tokens is not None:
+            self.builder.usage = tokens
+            events.append(tokens)
+        if error_in(delta):
+            self.error(to_text({name: delta[name] for name in ("finish_reason", "error") if name in delta}))
+
+
+def _call_delta(calls: ToolCallAssembler, index: object, call: dict[str, Any]) -> None:
+    function = as_dict(call.get("function"))
+    if not call:
+        return
+    calls.delta(index=index, id=call.get("id"), name=function.get("name"), arguments=function.get("arguments"))
+
+
+def cohere_usage(raw: object) -> Usage | None:
+    """``usage.tokens``: what the model saw and wrote. ``billed_units`` is money and can be far below."""
+    known = as_dict(raw)
+    tokens = as_dict(known.get("tokens"))
+    reasoning = count(tokens.get("reasoning_tokens")) or None
+    return usage(
+        count(tokens.get("input_tokens")),
+        count(tokens.get("output_tokens")),
+        count(known.get("cached_tokens")),
+        reasoning,
+    )
+
+
+WIRE: Final = CohereWire()
