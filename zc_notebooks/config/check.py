@@ -68,7 +68,7 @@ class ConfigReport(Record, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return found
 
 

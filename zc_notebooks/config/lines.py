@@ -40,7 +40,7 @@ def lines(text: str) -> Mapping[str, int]:
     found: dict[str, int] = {}
     counts: dict[str, int] = {}
     table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         header = _HEADER.match(line)
         key = None if header else _KEY.match(line)
         if header:

@@ -25,8 +25,8 @@ _HEAD: Final = """\
 """
 _NO_KEYS: Final = """\
 #
-# No key was found in the environment. To use a provider, export its key and take the # off its block, off its
-# [[chain]] entry and off default_provider. Without a zc.toml the lab answers: simulated providers, no key needed.
+# No key was found in the environment. To use a provider, export its key and take the # off default_provider, off
+# its block and off its [[chain]] entry. Without a zc.toml the lab answers: simulated providers, no key needed.
 """
 _CHAIN: Final = """\
 # The chain, best first. It crosses billing pools: where one vendor's quota ends, another's may not; what costs money
