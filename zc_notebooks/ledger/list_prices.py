@@ -1,0 +1,118 @@
+"""List prices: the packaged table of ``genai-prices``, looked up by family and model. No network.
+
+The table is loaded with the first look-up (0.15 s), so never for a profile that states its own prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import Any, Final
+
+from zc_notebooks.records import Record
+
+_PROVIDERS: Final[Mapping[str, str]] = {
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "google": "google",
+    "groq": "groq",
+    "openrouter": "openrouter",
+    "mistral": "mistral",
+    "deepseek": "deepseek",
+    "cohere": "cohere",
+    "cerebras": "cerebras",
+    "cloudflare": "cloudflare",
+    "together": "together",
+    "fireworks": "fireworks",
+    "azure": "azure",
+    "xai": "x-ai",
+    "zai": "zai",
+    "moonshot": "moonshotai",
+    "minimax": "minimax",
+    "perplexity": "perplexity",
+}
+"""Family → provider of the table. Every other family has no list price."""
+
+_UNCOUNTED: Final = ("output_citation_mtok",)
+"""Charges for things no response counts for us: a model with one of them has no price we could compute."""
+
+
+class Rates(Record, frozen=True, kw_only=True):
+    """USD per million tokens; ``None`` is not known."""
+
+    input: Decimal | None
+    output: Decimal | None
+    cached_input: Decimal | None = None
+    """``None``: cached tokens cost what the others do."""
+    reasoning: Decimal | None = None
+    """``None``: reasoning tokens cost what the rest of the output does."""
+    per_request: Decimal = Decimal(0)
+    """USD for the request itself."""
+    source: str = ""
+
+
+def list_rates(family: str, model: str, input_tokens: int, at: datetime) -> Rates | None:
+    """The table's rates for one request at one instant (some depend on the hour or the prompt's length)."""
+    provider, name = _provider(family, model)
+    found = None if provider is None else _find(provider, name)
+    if found is None:
+        return None
+    info, source = found
+    listed = info.get_prices(at).__dict__
+    if any(listed.get(name) is not None for name in _UNCOUNTED):
+        return None
+
+    def rate(name: str) -> Decimal | None:
+        return _at_length(listed.get(name), input_tokens)
+
+    per_thousand = rate("requests_kcount") or Decimal(0)
+    return Rates(
+        input=rate("input_mtok"),
+        output=rate("output_mtok"),
+        cached_input=rate("cache_read_mtok"),
+        reasoning=rate("output_reasoning_mtok"),
+        per_request=per_thousand.scaleb(-3),
+        source=f"{source}, fee per request included" if per_thousand else source,
+    )
+
+
+def _provider(family: str, model: str) -> tuple[str | None, str]:
+    """Hugging Face routes to others: ``model:groq`` is priced as its Groq route."""
+    if family == "huggingface":
+        name, _, route = model.rpartition(":")
+        return (f"huggingface_{route}", name) if name else (None, model)
+    if family == "google":
+        model = model.removeprefix("models/")
+    return _PROVIDERS.get(family), model
+
+
+@lru_cache(maxsize=4096)
+def _find(provider: str, model: str) -> tuple[Any, str] | None:
+    """The table's entry and how a row names it: ``genai-prices 0.2.3 groq/openai/gpt-oss-120b``."""
+    snapshot, version = _table()
+    try:
+        owner, info = snapshot.find_provider_model(model, None, provider, None)
+    except LookupError:
+        return None
+    return info, f"genai-prices {version} {owner.id}/{info.id}"
+
+
+@cache
+def _table() -> tuple[Any, str]:
+    import genai_prices
+    from genai_prices import data_snapshot
+
+    return data_snapshot.get_snapshot(), genai_prices.__version__
+
+
+def _at_length(listed: Any, input_tokens: int) -> Decimal | None:
+    """A rate, or of a tiered one the tier of this prompt: it holds for all tokens of the request."""
+    if listed is None or isinstance(listed, Decimal):
+        return listed
+    rate: Decimal = listed.base
+    for tier in listed.tiers:
+        if input_tokens > tier.start:
+            rate = tier.price
+    return rate

@@ -1,0 +1,200 @@
+"""Reading the ledger: any number of processes may be writing it meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from zc_notebooks.clock import Clock, SystemClock
+from zc_notebooks.errors import LedgerError
+from zc_notebooks.ledger.lines import BadLine
+from zc_notebooks.ledger.period import When, period
+from zc_notebooks.ledger.scan import Scanner
+from zc_notebooks.ledger.store import Store
+from zc_notebooks.records import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SHOWN: Final = 100
+_PERIOD: Final = """
+select * from attempts
+where ($1::timestamptz is null or t >= $1) and ($2::timestamptz is null or t < $2)
+order by t, call_id, ordinal
+"""
+_TAIL: Final = """
+select * from (select * from attempts order by t desc, call_id desc, ordinal desc limit $1)
+order by t, call_id, ordinal
+"""
+_COUNTS: Final = """
+select count(*) as n, count(*) - count(distinct (call_id, ordinal)) as twice, min(t) as first, max(t) as last
+from attempts
+"""
+
+
+class LedgerCheck(Record, frozen=True, kw_only=True):
+    """What a ledger folder holds and what in it is not in order."""
+
+    files: int
+    rows: int
+    torn: int
+    """Rows a writer did not finish (killed, or a full disk)."""
+    foreign: int
+    """Lines that are no ledger rows: other JSON, wrong types, binary data, empty."""
+    pending: int
+    """Rows that are being written at this moment."""
+    duplicates: int
+    """Rows whose (``call_id``, ``ordinal``) is there already: a segment was copied."""
+    bytes: int
+    first: datetime | None
+    last: datetime | None
+    """Start of the earliest and of the latest attempt."""
+    bad: tuple[BadLine, ...] = ()
+    """The bad lines one by one, the first 100 of them."""
+    left_out: Mapping[str, str] = {}
+    """What else lies in the folder, or cannot be read → why."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every line of every file is a row that counts once."""
+        return not (self.torn or self.foreign or self.duplicates or self.left_out)
+
+    def __str__(self) -> str:
+        parts = [f"{_count(self.rows, 'row')} in {_count(self.files, 'file')}"]
+        parts += [_count(self.torn, "torn line")] if self.torn else []
+        parts += [_count(self.foreign, "foreign line")] if self.foreign else []
+        parts += [f"{_count(self.duplicates, 'row')} there twice"] if self.duplicates else []
+        parts += [f"{_count(self.pending, 'row')} being written"] if self.pending else []
+        parts += [f"{name} is not read ({why})" for name, why in sorted(self.left_out.items())]
+        return ", ".join(parts if not self.ok else [*parts, "all in order"])
+
+
+class Ledger:
+    """A ledger folder as one table. Opening it reads it; every query first takes in what was appended since.
+
+    Safe to share between threads. An empty or missing folder is an empty ledger.
+
+    Args:
+        folder: Where the segments are.
+        clock: What ``since="24h"`` counts from.
+
+    Raises:
+        LedgerError: ``folder`` is a file or cannot be listed.
+    """
+
+    def __init__(self, folder: Path | str, *, clock: Clock | None = None) -> None:
+        self.folder = Path(folder).expanduser()
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._scanner = Scanner(self.folder.absolute())
+        self._store = Store()
+        self._look = 0
+        self._follower = Follower(self._new_since, self.refresh())
+
+    def refresh(self) -> int:
+        """Takes in what changed in the folder since the last look; the number of this look. Every query does it."""
+        with self._lock:
+            self._look += 1
+            try:
+                self._store.change(self._scanner.gone(), self._scanner.fresh(), self._look)
+            except BaseException:
+                # Half a look must not be taken for a whole one: the next one reads everything again.
+                self._scanner = Scanner(self._scanner.folder)
+                self._store.clear()
+                raise
+            return self._look
+
+    def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> pl.DataFrame:
+        """The result of a query over the views ``attempts`` and ``attempts_short``.
+
+        A query reads the ledger and nothing else: it changes nothing that stays, opens no file and loads no extension.
+
+        Args:
+            query: DuckDB's SQL. Several statements give the result of the last.
+            params: Values for ``$1`` or ``$name``.
+
+        Raises:
+            LedgerError: One sentence, with DuckDB's hint where it has one.
+        """
+        self.refresh()
+        return self._store.query(query, params)
+
+    def attempts(self, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+        """Attempts and skips that began in a period, in the order of time.
+
+        Args:
+            since: Begin, included: ``"24h"``, ``"7d"``, a date (midnight UTC) or an instant.
+            until: End, not included; the same forms.
+
+        Raises:
+            LedgerError: A bound cannot be read.
+        """
+        begin, end = period(since, until, now=self._clock.now())
+        return self.sql(_PERIOD, [begin, end])
+
+    def tail(self, n: int = 10) -> pl.DataFrame:
+        """The last ``n`` attempts and skips, oldest first."""
+        if n < 0:
+            raise LedgerError(f"tail of {n} rows: the number must be 0 or more")
+        return self.sql(_TAIL, [n])
+
+    def follow(self) -> Follower:
+        """A reader of what is appended from now on, for live boards and ``tail -f``."""
+        return Follower(self._new_since, self.refresh())
+
+    def new_rows(self) -> pl.DataFrame:
+        """Rows any process appended since the last call (the first: since the ledger was opened)."""
+        return self._follower.new_rows()
+
+    def check(self) -> LedgerCheck:
+        """Counts what the folder holds: rows, torn and foreign lines, duplicates, files that are not read."""
+        found = self.sql(_COUNTS).row(0, named=True)
+        with self._lock:
+            segments = list(self._scanner.segments.values())
+            left_out = dict(self._scanner.left_out)
+        bad = [line for segment in segments for line in segment.described()]
+        return LedgerCheck(
+            files=len(segments),
+            rows=found["n"],
+            torn=sum(segment.torn + segment.left_over("torn") for segment in segments),
+            foreign=sum(segment.foreign + segment.left_over("foreign") for segment in segments),
+            pending=sum(segment.pending for segment in segments),
+            duplicates=found["twice"],
+            bytes=sum(segment.size for segment in segments),
+            first=found["first"],
+            last=found["last"],
+            bad=tuple(bad[:_SHOWN]),
+            left_out=left_out,
+        )
+
+    def _new_since(self, look: int) -> tuple[pl.DataFrame, int]:
+        last = self.refresh()
+        return self._store.seen_between(look, last), last
+
+    def close(self) -> None:
+        """Frees the memory. The object cannot be used afterwards."""
+        self._store.close()
+
+    def __repr__(self) -> str:
+        rows = sum(segment.rows for segment in self._scanner.segments.values())
+        return f"Ledger({_count(rows, 'row')}, {_count(len(self._scanner.segments), 'file')})"
+
+
+class Follower:
+    """Rows appended since the last time they were asked for. Each follower keeps its own place."""
+
+    def __init__(self, new_since: Callable[[int], tuple[pl.DataFrame, int]], place: int) -> None:
+        self._new_since = new_since
+        self._place = place
+
+    def new_rows(self) -> pl.DataFrame:
+        """Rows any process appended since the last call, in the order of time; never waits."""
+        rows, self._place = self._new_since(self._place)
+        return rows
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
