@@ -131,6 +131,8 @@ class PreExecutedTool(Record, frozen=True, kw_only=True, tag="pre_executed_tool"
     phase: Literal["call", "result"]
     name: str
     id: str | None = None
+    raw: str = ""
+    """Arguments of a call as sent (JSON text); known in the answer, not yet in the event that announces it."""
 
 
 class Notice(Record, frozen=True, kw_only=True, tag="notice"):

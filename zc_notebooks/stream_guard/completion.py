@@ -114,12 +114,12 @@ def judge_finish(builder: AnswerBuilder) -> WireFailure | None:
     if decided is None:
         return None
     reason, code = decided
-    words = refusal or f"the answer ended with {builder.finish_raw}"
+    ending = "a refusal" if code == "refusal" else builder.finish_raw
     return WireFailure(
         kind="finish",
         reason=reason,
         code=code,
         payload=refusal[:MAX_PAYLOAD],
-        detail=" ".join(words.split())[:500],
+        detail=f"the answer ended with {ending}"[:200],
         answer=builder.answer(whole=False),
     )

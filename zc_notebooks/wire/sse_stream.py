@@ -99,7 +99,7 @@ class SseStream:
         if name == b"error":
             self.on_error_event(value, data)
         elif isinstance(value, dict):
-            self.judge.started = True
+            self.judge.started = self.judge.started or self.counts(value)
             self.on_object(value, data, events)
         else:
             self.on_no_object(value, data)
@@ -107,6 +107,10 @@ class SseStream:
     def on_object(self, value: dict[str, Any], data: bytes, events: list[WireEvent]) -> None:
         """What one JSON object of the stream means."""
         raise NotImplementedError
+
+    def counts(self, _value: dict[str, Any]) -> bool:
+        """Whether an object is a protocol event, and no keep-alive."""
+        return True
 
     def on_end(self, events: list[WireEvent]) -> None:
         """Last chance before the judgement, after the last event."""
