@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reliability.classify", "reliability.reset_time", "reliability.checks", "reliability.walk"),
     ("wire",),
     ("borders", "places", "ledger", "sync", "reliability.materialize", "reliability.cooldown"),
-    ("transport",),
+    ("transport", "transport_address", "transport_failure", "transport_pool"),
     ("reliability",),
     ("outcome", "explanation", "turn", "sinks"),
     ("testing", "lab"),
@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 """From the leaves up. A module may import its own layer and the ones below it."""
 
-UPWARD = {("chain", "probe"), ("chain", "lab"), ("probe", "chain")}
+UPWARD: set[tuple[str, str]] = set()
 """Calls that build each other: the chain offers what the probe does with a chain."""
 
 

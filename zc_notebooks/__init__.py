@@ -18,7 +18,7 @@ _WHERE: Final = {
     "Completion": "result",
     "call_with_fallback": "fallback",
     "classify_failure": "reliability.classify",
-    "explain": "explain",
+    "explain": "explanation",
     "Message": "chat",
     "ImagePart": "chat",
     "TextPart": "chat",
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from zc_notebooks.errors import StreamInterruptedAfterOutput as StreamInterruptedAfterOutput
     from zc_notebooks.errors import TurnCancelled as TurnCancelled
     from zc_notebooks.errors import ZcError as ZcError
-    from zc_notebooks.explain import explain as explain
+    from zc_notebooks.explanation import explain as explain
     from zc_notebooks.fallback import call_with_fallback as call_with_fallback
     from zc_notebooks.ledger.read import Ledger as Ledger
     from zc_notebooks.records import Plan as Plan

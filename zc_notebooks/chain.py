@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random as _random
 import secrets
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from zc_notebooks.lab import Lab
     from zc_notebooks.ledger.read import Ledger
     from zc_notebooks.probe import ProbeResult
+    from zc_notebooks.status import Status
 
 EMBEDDED_LAB = "no zc.toml found: answering from the embedded lab (simulated providers, no key needed)"
 
@@ -231,6 +233,21 @@ class Chain(Shown):
         if ref is not None and ref not in self.config.profiles:
             raise ConfigError(f"the profile {ref!r} is not configured (configured: {', '.join(self.config.profiles)})")
         return self.board.clear(ref=ref, pool=pool, all=everything)
+
+    def status(self) -> Status:
+        """Every profile with its marks, what it says is left, and its last outcome. Calls nobody."""
+        from zc_notebooks.status import status
+
+        return status(self)
+
+    def watch(self, refs: Sequence[str] = (), *, every_s: float = 600.0, told: Any = None) -> asyncio.Task[None]:
+        """Probes candidates one after the other in a task of the running loop, each once in ``every_s`` seconds.
+
+        ``told`` is called with every :class:`~zc_notebooks.probe.ProbeResult`. Cancel the task to stop.
+        """
+        from zc_notebooks.watch import start
+
+        return start(self, refs, every_s=every_s, told=told)
 
     @cached_property
     def ledger(self) -> Ledger:

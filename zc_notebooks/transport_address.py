@@ -1,24 +1,28 @@
-"""Where a request may go: addresses, plain http, the proxy of the environment, and whom TLS trusts. Nothing is sent here."""
+"""Where a request may go: addresses, plain http, the environment's proxy, whom TLS trusts. Nothing is sent here."""
 
 from __future__ import annotations
 
+import re
 import ssl
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final, NoReturn
-from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+
+from yarl import URL
 
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.records import Record
 
-_LINE_BREAKS: Final = ("\r", "\n", "\0")
+_LINE_BREAK: Final = re.compile(r"[\r\n\0]")
 
 
 class Address(Record, frozen=True, kw_only=True):
-    """The part of an address that decides how a request travels."""
+    """A checked address, and what of it decides how a request travels."""
 
+    url: URL
     host: str
     port: int
     tls: bool
@@ -40,18 +44,20 @@ def address(url: str, *, allow_plain_http: bool = False) -> Address:
         TransportFailure: ``refused_url``; nothing was sent.
     """
     try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        parsed = URL(url)
+        host, port = parsed.host, parsed.port
     except ValueError:
         _refuse("the address is not a URL")
-    if parts.scheme not in ("http", "https"):
-        _refuse(f"an address must begin with https:// or http://, not {parts.scheme or 'nothing'}:")
-    if not host:
+    if parsed.scheme not in ("http", "https"):
+        _refuse(f"an address must begin with https:// or http://, not with {parsed.scheme or 'nothing'!r}")
+    if not host or not port:
         _refuse("the address names no host")
-    tls, loopback = parts.scheme == "https", is_loopback(host)
+    tls, loopback = parsed.scheme == "https", is_loopback(host)
     if not (tls or loopback or allow_plain_http):
-        _refuse(f"plain http to {host} would show the key to the network: use https, or allow plain http in the profile")
-    return Address(host=host, port=port or (443 if tls else 80), tls=tls, loopback=loopback)
+        _refuse(
+            f"plain http to {host} would show the key to the network: use https, or allow plain http in the profile"
+        )
+    return Address(url=parsed, host=host, port=port, tls=tls, loopback=loopback)
 
 
 def _refuse(message: str) -> NoReturn:
@@ -77,11 +83,9 @@ def check_headers(headers: Mapping[str, str]) -> None:
         TransportFailure: ``protocol``; nothing was sent. The value is not shown.
     """
     for name, value in headers.items():
-        text = name + value
-        if not text.isprintable() and any(sign in text for sign in _LINE_BREAKS):
-            raise TransportFailure(
-                f"the header {name.strip()!r} holds a line break or a NUL and was not sent", kind="protocol", sent=False
-            )
+        if _LINE_BREAK.search(value) or _LINE_BREAK.search(name):
+            message = f"the header {name.strip()!r} holds a line break or a NUL and was not sent"
+            raise TransportFailure(message, kind="protocol", sent=False)
 
 
 def proxy_for(place: Address) -> str | None:
@@ -113,7 +117,7 @@ def trusted() -> ssl.SSLContext | None:
     ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` are OpenSSL's own and are honoured either way.
     """
     paths = ssl.get_default_verify_paths()
-    if paths.cafile or paths.capath:
+    if sys.platform == "win32" or paths.cafile or paths.capath:
         return None
     import certifi
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from zc_notebooks import __version__
-from zc_notebooks.cli import ask, configure, lab, ledger, plan
+from zc_notebooks.cli import ask, configure, explain, lab, ledger, operate, plan
 from zc_notebooks.cli.output import CANCELLED, OK, USAGE, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -25,6 +24,11 @@ app = typer.Typer(
 )
 app.command("ask")(ask.ask)
 app.command("plan")(plan.plan)
+app.command("explain")(explain.explain)
+app.command("probe")(operate.probe)
+app.command("marks")(operate.marks)
+app.command("status")(operate.show_status)
+app.command("watch")(operate.watch)
 app.add_typer(configure.app, name="config")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(lab.app, name="lab")
@@ -47,18 +51,18 @@ def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit status; a user's mistake is one sentence, never a traceback."""
     try:
         status = app(args=list(arguments), prog_name="zc", standalone_mode=False)
-    except click.exceptions.Exit as leave:
+    except typer.Exit as leave:
         return leave.exit_code
-    except click.ClickException as error:
-        error.show()
+    except TyperException as error:
+        show = getattr(error, "show", None)  # usage errors know their command's usage line
+        show() if show is not None else say(f"zc: {error}")
         return USAGE
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         say("cancelled")
         return CANCELLED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except (ZcError, InvalidRequest) as error:
         say(f"zc: {error}")
         return USAGE
+    if status == CANCELLED:
+        say("cancelled")
     return status if isinstance(status, int) else OK

@@ -24,19 +24,21 @@ def up(
     as_json: AsJson = False,
 ) -> None:
     """Serve a fleet of simulated providers on loopback until Ctrl-C or SIGTERM."""
-    from zc_notebooks.lab import LabError, serve
+    from zc_notebooks.lab import describe, serve
 
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     try:
         lab = serve(scenario, port=port, seed=seed)
-    except LabError as error:
+    except ValueError as error:
         fail(str(error))
+    except OSError as error:
+        fail(f"port {port} cannot be served on 127.0.0.1 ({error.strerror}): name another, or 0 for a free one")
     with lab:
         if config is not None:
             _write_config(config, lab.config_text())
-        addresses = {name: lab.base_url(name) for name in lab.providers}
+        addresses = {item.provider: lab.base_url(item.provider) for item in describe(scenario)}
         if as_json:
             emit({"scenario": scenario, "providers": addresses, "config": lab.config_text()})
         else:
@@ -58,10 +60,13 @@ def _write_config(path: Path, text: str) -> None:
 @app.command()
 def scenarios(as_json: AsJson = False) -> None:
     """List the fleets that can be served."""
-    from zc_notebooks.lab import describe
+    from zc_notebooks.lab import describe, scenario_names
 
-    rows = describe()
+    rows = [row for name in scenario_names() for row in describe(name)]
     if as_json:
         emit(rows)
         return
-    table(("scenario", "provider", "wire", "what it does"), [(r.scenario, r.provider, r.wire, r.words) for r in rows])
+    table(
+        ("scenario", "provider", "profile", "tier", "wire", "what it does"),
+        [(row.scenario, row.provider, row.ref, row.tier, row.wire, row.title) for row in rows],
+    )

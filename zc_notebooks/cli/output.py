@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import datetime
-from decimal import Decimal
 from typing import Any, Final, NoReturn, TextIO
 
 import msgspec
@@ -43,7 +41,7 @@ def answer(text: str) -> None:
 
 def emit(value: Any) -> None:
     """A ``--json`` result: one line of JSON on standard output."""
-    _write(sys.stdout, redact(msgspec.json.encode(value, enc_hook=_plain).decode()))
+    _write(sys.stdout, redact(_encoder.encode(value).decode()))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -122,9 +120,4 @@ def _write(stream: TextIO, text: str) -> None:
     stream.flush()
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return str(value)
+_encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=str)

@@ -13,6 +13,7 @@ from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import Entry, Mark, Plan, Verdict
 from zc_notebooks.redact import short
 from zc_notebooks.result import Completion
+from zc_notebooks.status import Status
 
 _OUTCOME = {"ok": "✓ answered", "empty": "✗ empty answer"}
 
@@ -170,6 +171,23 @@ def probes(results: Sequence[ProbeResult]) -> Sheet:
     )
 
 
+def _status(now: Status) -> Sheet:
+    return Sheet(
+        title=repr(now).removeprefix("Status(").removesuffix(")"),
+        columns=("profile", "tier", "state", "left", "last outcome"),
+        rows=tuple(
+            (
+                item.ref,
+                item.tier,
+                item.words(now.at),
+                item.left() or "-",
+                "-" if item.last is None else f"{item.last.status} at {item.last.t:%m-%d %H:%M:%S} UTC",
+            )
+            for item in now.profiles
+        ),
+    )
+
+
 _SHEETS: list[tuple[type, Callable[[Any], Sheet]]] = [
     (Completion, _completion),
     (Plan, _plan),
@@ -178,4 +196,5 @@ _SHEETS: list[tuple[type, Callable[[Any], Sheet]]] = [
     (CallError, _call_error),
     (Mark, _mark),
     (ProbeResult, _probe),
+    (Status, _status),
 ]

@@ -94,7 +94,7 @@ class LiveConditions:
         self._marks.success(variant, started_at)
         stated = headroom(variant.entry.profile.family, headers, self._clock.now())
         if stated:
-            self._marks.headroom.update(variant.entry.profile.pool, variant.key.credential_id, variant.model, stated)
+            self._marks.headroom.update(variant.entry.profile.pool, variant.key.credential_id, variant.model, stated, provider_ref=variant.ref)
 
     async def await_probe(self, variant: Variant) -> None:
         """Waits for another caller's probe, at most until the deadline."""

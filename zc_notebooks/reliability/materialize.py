@@ -54,7 +54,7 @@ def _start(config: Config, ask: Ask, route: Route | None) -> tuple[str, str | No
     """(ref, model); the model is ``None`` when nothing names one."""
     if ask.start is not None:
         ref, model = parse_start(ask.start)
-        _known(config, ref, "--start" if "/" not in ask.start else f"the start {ask.start!r}")
+        _known(config, ref)
         return ref, model or ask.model
     if route is not None:
         return route.model_provider, ask.model or _routed_model(config, route)
@@ -86,13 +86,13 @@ def _hint_warning(config: Config, hint: str | None, route: Route | None) -> tupl
     return (Pruned(code="unknown_hint", path=f"model_routes (known: {known})", ref=f"hint:{hint}"),)
 
 
-def _known(config: Config, ref: str, where: str) -> Profile:
+def _known(config: Config, ref: str) -> Profile:
     if ref in config.profiles:
         return config.profiles[ref]
     near = difflib.get_close_matches(ref, config.profiles, n=1, cutoff=0.4)
     hint = f": did you mean {near[0]!r}?" if near else ""
     known = ", ".join(list(config.profiles)[:8]) or "none"
-    raise ConfigError(f"{where} names the profile {ref!r}, which is not configured{hint} (configured: {known})")
+    raise ConfigError(f"the start {ref!r} is no configured profile{hint} (configured: {known})")
 
 
 # -- the flat chain -------------------------------------------------------------------------------------------------

@@ -1,0 +1,116 @@
+"""Where everything stands: each profile with its mark, what it says is left, and how it answered last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from zc_notebooks.config.keys import Missing
+from zc_notebooks.records import Mark, Profile, Record, Tier
+from zc_notebooks.reliability.quota_headers import Headroom
+from zc_notebooks.shown import Shown
+
+if TYPE_CHECKING:
+    from zc_notebooks.chain import Chain
+
+_LAST: Final = """
+select provider_ref, arg_max(status, t) as status, arg_max(reason, t) as reason, max(t) as t
+from attempts where kind = 'attempt' group by provider_ref
+"""
+
+
+class LastOutcome(Record, frozen=True, kw_only=True):
+    """The newest attempt on a profile."""
+
+    status: str
+    reason: str | None
+    t: datetime
+
+
+class ProfileStatus(Record, frozen=True, kw_only=True):
+    """One profile now."""
+
+    ref: str
+    model: str | None
+    tier: Tier
+    pool: str
+    key: str
+    """``found``, ``keyless``, or what is missing."""
+    marks: tuple[Mark, ...]
+    headroom: tuple[Headroom, ...]
+    last: LastOutcome | None
+
+    def words(self, now: datetime) -> str:
+        """``ready``, ``no key: …`` or ``limited until …`` with the countdown and who stated it."""
+        if self.key not in ("found", "keyless"):
+            return f"no key: {self.key}"
+        if not self.marks:
+            return "ready"
+        mark = max(self.marks, key=lambda item: item.until)
+        scope = f" for {mark.key.model}" if mark.key.model else ""
+        return f"{mark.reason.replace('_', ' ')}{scope}, back in {countdown(mark.until - now)} ({mark.provenance})"
+
+    def left(self) -> str:
+        """What the provider said is left: ``29 of 30 requests a minute``."""
+        return ", ".join(
+            f"{item.remaining}{'' if item.limit is None else f' of {item.limit}'} {item.dimension} a {item.period}"
+            for item in self.headroom
+            if item.remaining is not None
+        )
+
+
+class Status(Record, Shown, frozen=True, kw_only=True):
+    """All profiles at one moment."""
+
+    at: datetime
+    profiles: tuple[ProfileStatus, ...]
+
+    def __repr__(self) -> str:
+        ready = sum(item.words(self.at) == "ready" for item in self.profiles)
+        return f"Status({ready} of {len(self.profiles)} profiles ready)"
+
+
+def status(chain: Chain) -> Status:
+    """The status of every configured profile. Calls nobody."""
+    marks, last = chain.marks(), _last(chain)
+    profiles = tuple(_profile(chain, profile, marks, last) for profile in chain.config.profiles.values())
+    return Status(at=chain.clock.now(), profiles=profiles)
+
+
+def countdown(left: timedelta) -> str:
+    """``6h 05m``, ``2m 03s`` or ``9s``."""
+    seconds = max(0, round(left.total_seconds()))
+    days, rest = divmod(seconds, 86400)
+    hours, minutes = rest // 3600, rest % 3600 // 60
+    if days:
+        return f"{days}d {hours:02}h"
+    if hours:
+        return f"{hours}h {minutes:02}m"
+    return f"{minutes}m {seconds % 60:02}s" if minutes else f"{seconds}s"
+
+
+def _profile(chain: Chain, profile: Profile, marks: tuple[Mark, ...], last: Mapping[str, LastOutcome]) -> ProfileStatus:
+    found = chain.keys.credentials(profile)
+    ids = {"-" if isinstance(item, Missing) else item.id for item in found}
+    usable = [item for item in found if not isinstance(item, Missing)]
+    missing = "; ".join(f"{item.name} {item.reason}" for item in found if isinstance(item, Missing))
+    key = missing if not usable else "keyless" if usable[0].secret is None else "found"
+    seen = [
+        item for item in chain.board.headroom.all() if item.key.pool == profile.pool and item.key.credential_id in ids
+    ]
+    return ProfileStatus(
+        ref=profile.ref,
+        model=profile.model,
+        tier=profile.tier,
+        pool=profile.pool,
+        key=key,
+        marks=tuple(mark for mark in marks if mark.key.pool == profile.pool and mark.key.credential_id in ids),
+        headroom=tuple(dim for item in seen for dim in item.dims),
+        last=last.get(profile.ref),
+    )
+
+
+def _last(chain: Chain) -> dict[str, LastOutcome]:
+    rows: list[dict[str, Any]] = chain.ledger.sql(_LAST).to_dicts()
+    return {row["provider_ref"]: LastOutcome(status=row["status"], reason=row["reason"], t=row["t"]) for row in rows}
