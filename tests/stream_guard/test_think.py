@@ -95,3 +95,10 @@ CALL = ToolCall(id="c", name="f", arguments={}, raw="{}")
 def test_semantic_emptiness(answer: Answer, empty: bool) -> None:
     """Behaviour 76: think spans and reasoning alone are empty, tool calls without text are not."""
     assert is_empty(answer) is empty
+
+
+def test_a_delta_inside_a_span_is_no_output() -> None:
+    """Behaviour 130: a delta that is empty after stripping shows nothing."""
+    spans = ThinkFilter()
+    assert [spans.feed(delta)[0] for delta in ("<thi", "nk>why", " not", "</think>")] == ["", "", "", ""]
+    assert spans.feed("42") == ("42", "")

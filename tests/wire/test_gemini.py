@@ -214,7 +214,7 @@ def test_finish_words_that_are_failures(word: str, reason: str, code: str | None
     one["candidates"][0]["finishMessage"] = "because"
     for got in (GEMINI.decode(json.dumps(one).encode(), {}), read(GEMINI, [sse(one)], SSE)[1].failure):
         assert isinstance(got, WireFailure)
-        assert (got.kind, got.reason, got.code, got.detail) == ("finish", reason, code, "because")
+        assert (got.kind, got.reason, got.code, got.payload) == ("finish", reason, code, "because")
         assert got.answer.finish_raw == word
         assert got.answer.usage == Usage(input_tokens=3, output_tokens=1)
 

@@ -12,7 +12,10 @@ from typing import Final
 MAX_ELEMENT: Final = 8 * 1024 * 1024
 """Bytes of one element; a larger one is refused, not swallowed."""
 
-_MARK: Final = re.compile(rb'["{}\[\]]')
+_STRINGS: Final = rb'"(?:[^"\\]++|\\.)*+"'
+_INSIDE: Final = re.compile(rb'(?:[^"{}]++|' + _STRINGS + rb")*+", re.DOTALL)
+_BETWEEN: Final = re.compile(rb'(?:[^"{}\[\]]++|' + _STRINGS + rb")*+", re.DOTALL)
+"""Everything up to the next mark that counts, or to a string that the chunk does not end."""
 _STRING_MARK: Final = re.compile(rb'["\\]')
 _QUOTE, _OPEN, _CLOSE, _OPEN_BRACKET = b'"{}['
 
@@ -47,10 +50,11 @@ class JsonArrayFraming:
             if self._in_string:
                 place = self._skip_string(chunk, place)
                 continue
-            match = _MARK.search(chunk, place)
-            if match is None:
+            run = _INSIDE if self._depth else _BETWEEN
+            match = run.match(chunk, place)
+            if match is None or match.end() == len(chunk):
                 break
-            place = match.end()
+            place = match.end() + 1
             mark = chunk[place - 1]
             if mark == _OPEN and self._depth == 0:
                 start = place - 1

@@ -133,6 +133,8 @@ def _part(part: dict[str, Any], response_id: str, builder: AnswerBuilder, events
     elif text:
         builder.text.append(text)
         events.append(Text(text=text))
+    if len(part) == 1 and text:
+        return
     call = part.get("functionCall")
     if isinstance(call, dict) and as_text(call.get("name")):
         _call(call, part, response_id, builder, events)
