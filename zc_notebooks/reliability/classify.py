@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, Literal
 
+import msgspec
+
 from zc_notebooks.chat import WireFailure
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.records import Evidence, Reason, Scope, Verdict
@@ -131,7 +133,7 @@ def _verdict(answer: Answer, decision: Decision, status: int | None) -> Verdict:
         lambda: answer.said,
         answer.headers,
         answer.exhausted_if(rule.reason in _LIMITS),
-        answer.known,
+        msgspec.structs.replace(answer.known, day_reset=None) if decision.backend else answer.known,
         answer.now,
     )
     wait, resets, source = _times(back, answer.now)
@@ -185,7 +187,8 @@ def _limit_tokens(decision: Decision, body: FailureBody) -> int | None:
         return decision.limit_tokens
     if body.tokens is not None:
         return body.tokens
-    return next((tokens for found in body.messages if (tokens := stated_tokens(found.low)) is not None), None)
+    said = (*body.messages, *(body.upstream.messages if body.upstream else ()))
+    return next((tokens for found in said if (tokens := stated_tokens(found.low)) is not None), None)
 
 
 def _affordable(body: FailureBody) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import msgspec
+
 from zc_notebooks.records import Record
 from zc_notebooks.reliability import phrases
 from zc_notebooks.reliability.answer import TOO_MANY, Answer, stands_for
@@ -61,6 +63,8 @@ class Decision(Record, frozen=True, kw_only=True):
     means: str
     limit_tokens: int | None = None
     period: Period | None = None
+    backend: bool = False
+    """Decided by what a router's backend said: the router's own reset rule says nothing about it."""
 
 
 def decide(answer: Answer) -> Decision:
@@ -138,6 +142,7 @@ def _backend(answer: Answer) -> Decision | None:
         in_band=False,
     )
     decision = decide(inner)
+    decision = msgspec.structs.replace(decision, backend=True)
     if answer.known.own_upstream or answer.body.own_key:
         return decision
     if decision.rule.reason in _UPSTREAM_LIMITS:

@@ -76,7 +76,7 @@ _TOKENS: Final = (
         r"(?: limit)?(?: of| is|:)?(?: only)? ?\(?([\d,]{2,12})"
     ),
     re.compile(r"(?:> |<= )([\d,]{2,12})"),
-    re.compile(r"(?:allowed \(|token limit: ?|max size: ?|limit is |limit:? ?|\[1, ?)([\d,]{2,12})"),
+    re.compile(r"(?:allowed (?:length )?\(|token limit: ?|max size: ?|limit is |limit:? ?|\[1, ?)([\d,]{2,12})"),
 )
 
 

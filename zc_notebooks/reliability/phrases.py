@@ -24,6 +24,8 @@ from zc_notebooks.reliability.rules import (
 CONTEXT: Final = (
     "exceeds the context window",
     "exceeds the available context size",
+    "exceeds the context length",
+    "exceeds context length",
     "exceeds available context size",
     "context window of this model",
     "maximum context length",
@@ -372,6 +374,7 @@ def before_limits(low: str, *, window: bool) -> tuple[str, Rule] | None:
 
 def after_limits(low: str) -> tuple[str, Rule] | None:
     """Permission, key, model and capacity: the rows behind the limits."""
+    low = low.replace("extra_forbidden", "")  # a validator's word for an unknown field
     found = find(low, _AFTER_LIMITS)
     if found:
         return found

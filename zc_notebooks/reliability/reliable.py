@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from zc_notebooks.chat import Answer, ChatRequest, Hop
@@ -13,6 +13,7 @@ from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import HttpRequest, HttpResponse, Variant, Verdict
 from zc_notebooks.redact import short
 from zc_notebooks.reliability.attempt import Judged, failed_transport, judge, prepare
+from zc_notebooks.reliability.checks import sets_mark
 from zc_notebooks.reliability.rows import CallFacts, Timing, attempt_row, mark_text, skip_row
 from zc_notebooks.reliability.steps import (
     AwaitProbe,
@@ -117,6 +118,7 @@ class CallRecord:
                 row=row,
                 verdict=judged.verdict,
                 text=judged.verdict.text or judged.verdict.reason,
+                back_at=_back_at(judged.verdict, self.clock.now()),
                 phase=judged.phase,
                 several_credentials=step.variant.ref in self._several,
             )
@@ -156,6 +158,15 @@ class CallRecord:
         self._write(row)
         if self._on_attempt is not None:
             self._on_attempt(row)
+
+
+def _back_at(verdict: Verdict, now: datetime) -> datetime | None:
+    """When a failed limit, quota or purse is back, as stated or by the provider's known rule."""
+    if not sets_mark(verdict):
+        return None
+    if verdict.resets_at is not None:
+        return verdict.resets_at
+    return None if verdict.stated_wait_s is None else now + timedelta(seconds=verdict.stated_wait_s)
 
 
 def _status_words(step: Moved) -> str:

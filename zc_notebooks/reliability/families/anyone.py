@@ -44,7 +44,7 @@ _WORDS: Final[Mapping[Rule, str]] = {
         reject_no_credit insufficient_credit quota_not_enough""",
     PERMISSION: """
         unsupported_country_region_territory unsupported_country SERVICE_DISABLED API_KEY_SERVICE_BLOCKED
-        API_KEY_HTTP_REFERRER_BLOCKED API_KEY_IP_ADDRESS_BLOCKED AccessDeniedException access_terminated_error
+        API_KEY_HTTP_REFERRER_BLOCKED API_KEY_IP_ADDRESS_BLOCKED AccessDeniedException
         ip_not_authorized region_not_supported""",
     PERMISSION_ACCOUNT: """
         organization_restricted organization_disabled account_suspended account_blocked CONSUMER_SUSPENDED

@@ -26,7 +26,6 @@ TABLE: Final = Failures(
         "budget_exceeded": BALANCE,
         "key_model_access_denied": PERMISSION_MODEL,
         "team_model_access_denied": PERMISSION_MODEL,
-        "auth_error": AUTH,
     },
     phrases=(
         ("no deployments available", CAPACITY),

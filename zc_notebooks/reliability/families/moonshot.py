@@ -13,6 +13,7 @@ from zc_notebooks.reliability.rules import (
     LIMIT,
     NOT_FOUND,
     PERMISSION,
+    SOFT_PERMISSION,
     WINDOW,
     Failures,
 )
@@ -25,7 +26,7 @@ TABLE: Final = Failures(
         "invalid_authentication_error": AUTH,
         "incorrect_api_key_error": AUTH,
         "permission_denied_error": PERMISSION,
-        "access_terminated_error": PERMISSION,
+        "access_terminated_error": SOFT_PERMISSION,
         "resource_not_found_error": NOT_FOUND,
         "content_filter": CONTENT_FILTER,
     },

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from zc_notebooks.chat import Answer, ToolCall, WireFailure
+from zc_notebooks.chat import Answer, WireFailure
 from zc_notebooks.records import WIRES, Evidence, Record, Reliability, Scope, Verdict, WireName
-from zc_notebooks.redact import redact
+from zc_notebooks.redact import redact, short
 from zc_notebooks.reliability.classify import classify, classify_wire_failure
 from zc_notebooks.reliability.instants import aware, later
+from zc_notebooks.wire.assemble import parse_arguments
 
 Outcome = Literal["ok", "error", "truncated"]
 _OBJECT_ARGUMENTS = frozenset({"gemini", "ollama"})
@@ -50,7 +51,6 @@ class Explanation(Record, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data with the keys of ``zc explain --json``."""
-        verdict = self.verdict
         return {
             "outcome": self.outcome,
             "reason": self.reason,
@@ -65,17 +65,24 @@ class Explanation(Record, frozen=True, kw_only=True):
             "usage": None if self.usage is None else dict(self.usage),
             "tool_calls": [dict(call) for call in self.tool_calls],
             "evidence": [{"where": one.where, "value": one.value, "means": one.means} for one in self.evidence],
-            "message": verdict.text if verdict else None,
             "action": self.action,
         }
 
-    def __repr__(self) -> str:
-        back = ""
+    def sentence(self) -> str:
+        """One line for people: what it is, when it is back, what a chain does."""
+        words = short(self.verdict.text, 200) if self.verdict else ""
+        said = f' "{words}"' if words else ""
+        return f"{self.outcome}: {self.reason}{self._back()}. Next: {self.action}.{said}"
+
+    def _back(self) -> str:
         if self.resets_at is not None:
-            back = f", back at {self.resets_at:%Y-%m-%d %H:%M:%S} UTC ({self.reset_source})"
-        elif self.retry_after_s is not None:
-            back = f", back in {self.retry_after_s:g} s ({self.reset_source})"
-        return f"Explanation({self.outcome}: {self.reason}{back})"
+            return f", back at {self.resets_at:%Y-%m-%d %H:%M:%S} UTC ({self.reset_source})"
+        if self.retry_after_s is not None:
+            return f", back in {self.retry_after_s:g} s ({self.reset_source})"
+        return ""
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.outcome}: {self.reason}{self._back()})"
 
 
 def explain(
@@ -144,7 +151,7 @@ def _wire_name(provider: str, wire: str | None) -> WireName:
     if wire is not None:
         if wire not in WIRES:
             raise ValueError(f"there is no wire {wire!r}; known are {', '.join(WIRES)}")
-        return cast("WireName", wire)
+        return wire
     from zc_notebooks.config.catalogue import families
 
     family = families().get(provider)
@@ -183,7 +190,7 @@ def _read(answer: Answer, name: WireName, now: datetime) -> Explanation:
         reasoning=(answer.reasoning + thought) or None,
         finish_reason=answer.finish_raw,
         usage=_usage(answer),
-        tool_calls=_calls(answer.tool_calls, name),
+        tool_calls=_calls(answer, name),
         evidence=(Evidence(where="answer", value=answer.finish_raw or "complete", means="complete"),),
         action="the answer is used",
     )
@@ -202,7 +209,7 @@ def _failed(verdict: Verdict, answer: Answer, name: WireName, now: datetime) -> 
         reasoning=answer.reasoning or None,
         finish_reason=answer.finish_raw,
         usage=_usage(answer),
-        tool_calls=_calls(answer.tool_calls, name),
+        tool_calls=_calls(answer, name),
         evidence=verdict.evidence,
         action=_action(verdict, now),
         verdict=verdict,
@@ -221,11 +228,14 @@ def _usage(answer: Answer) -> Mapping[str, int | None] | None:
     }
 
 
-def _calls(calls: tuple[ToolCall, ...], name: WireName) -> tuple[Mapping[str, Any], ...]:
+def _calls(answer: Answer, name: WireName) -> tuple[Mapping[str, Any], ...]:
+    """Calls that ran on the provider's side, then those the model wants made."""
+    ran = [(call.name, parse_arguments(call.raw), call.raw) for call in answer.pre_executed if call.phase == "call"]
+    asked = [(call.name, call.arguments, call.raw) for call in answer.tool_calls]
     objects = name in _OBJECT_ARGUMENTS
     return tuple(
-        {"name": redact(call.name), "arguments": call.arguments if objects and call.arguments is not None else call.raw}
-        for call in calls
+        {"name": redact(tool), "arguments": parsed if objects and parsed is not None else raw}
+        for tool, parsed, raw in (*ran, *asked)
     )
 
 
