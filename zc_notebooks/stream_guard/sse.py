@@ -22,7 +22,10 @@ _JSON_STARTS: Final = b"{["
 _FOREIGN_STARTS: Final = b'<"'
 
 Event = tuple[bytes, bytes]
-"""(event name or ``b""``, data). The field ``error:`` of old llama.cpp servers is an event named ``error``."""
+"""(event name or ``b""``, data, perhaps with the space before it).
+
+The field ``error:`` of old llama.cpp servers is an event named ``error``.
+"""
 
 
 class SseFraming:
@@ -70,28 +73,39 @@ class SseFraming:
 
     def _blocks(self, chunk: bytes) -> list[Event]:
         held = self._held
-        if held:
+        if held and chunk:
             if b"\n\n" not in chunk and not (held[-1] == _LF and chunk[0] == _LF):
                 self._keep(chunk)
                 return []
             chunk = bytes(held) + chunk
             held.clear()
-        blocks = chunk.split(b"\n\n")
+        # The usual events begin with "data:": cutting there as well costs a third of cutting at blank lines alone.
+        first, *others = chunk.split(b"\n\ndata:")
+        if not others:
+            return self._cut(first, [], last=True)
         events: list[Event] = []
-        last = blocks.pop()
-        unsafe = len(chunk) > self._limit
+        self._cut(first, events)
+        last = others.pop()
+        for data in others:
+            if b"\n" not in data and len(data) <= self._limit:
+                events.append((b"", data))
+            else:
+                self._cut(b"data:" + data, events)
+        return self._cut(b"data:" + last, events, last=True)
+
+    def _cut(self, piece: bytes, events: list[Event], *, last: bool = False) -> list[Event]:
+        """Adds the events of ``piece``; what stands after its last blank line is held when it is the ``last``."""
+        blocks = piece.split(b"\n\n")
+        rest = blocks.pop() if last else b""
         for block in blocks:
-            if unsafe and len(block) > self._limit:
+            if self.overflow or len(block) > self._limit:
                 self.overflow = True
                 return events
-            if block.startswith(b"data:") and b"\n" not in block:
-                events.append((b"", block[5:]))
-            else:
-                event = parse_block(block)
-                if event is not None:
-                    events.append(event)
-        if last:
-            self._keep(last)
+            event = parse_block(block)
+            if event is not None:
+                events.append(event)
+        if rest:
+            self._keep(rest)
         return events
 
     def _keep(self, piece: bytes) -> None:
@@ -138,6 +152,13 @@ class SseFraming:
 
 def parse_block(block: bytes) -> Event | None:
     """One event from its lines, or ``None`` for comments alone or an event without data."""
+    if block.startswith(b"data:"):
+        if b"\n" not in block:
+            return b"", block[5:]
+    elif block.startswith(b"event:"):
+        head, found, value = block.partition(b"\ndata:")
+        if found and b"\n" not in value and b"\n" not in head:
+            return head[6:].strip(), value
     name = b""
     data: list[bytes] = []
     for line in block.split(b"\n"):

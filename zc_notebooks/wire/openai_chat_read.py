@@ -25,14 +25,14 @@ class _Function(msgspec.Struct, gc=False):
     arguments: str | dict[str, Any] | None = None
 
 
-class _ToolDelta(msgspec.Struct):
+class _ToolDelta(msgspec.Struct, gc=False):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
     extra_content: dict[str, Any] | None = None
 
 
-class _Delta(msgspec.Struct):
+class _Delta(msgspec.Struct, gc=False):
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
@@ -42,7 +42,7 @@ class _Delta(msgspec.Struct):
     function_call: _Function | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     delta: _Delta | None = None
     message: _Delta | None = None
     finish_reason: str | None = None
@@ -51,12 +51,12 @@ class _Choice(msgspec.Struct):
     error: Any = None
 
 
-class _Groq(msgspec.Struct):
+class _Groq(msgspec.Struct, gc=False):
     usage: dict[str, Any] | None = None
     error: Any = None
 
 
-class Chunk(msgspec.Struct):
+class Chunk(msgspec.Struct, gc=False):
     """One event of a stream, or a whole completion: only what is read of it."""
 
     choices: list[_Choice] | None = None
