@@ -188,6 +188,8 @@ class Answering:
         headers = {**self._headers(self._model), **rendered.headers}
         if broken is not None and broken.retry_after_s is not None:
             headers["retry-after"] = f"{broken.retry_after_s:g}"
+        if rendered.body.startswith((b"data:", b"event:", b": ")):
+            headers["content-type"] = CONTENT_TYPES["sse"]
         late = Pause(seconds=self._delay_s(self._spec.refusal_ms))
         return Playing(status=rendered.status, headers=headers, steps=(late, rendered.body), answered=rendered.name)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from zc_notebooks.lab.failures.shape import Failure, Moment, Rendered, moment_of, render
 
-_TABLES = ("groq", "google", "openrouter", "hosts", "generic")
+_TABLES = ("groq", "google", "openrouter", "mistral", "hosts", "chinese", "vendors", "local", "generic")
 
 __all__ = ["Failure", "Moment", "Rendered", "failure", "failure_response", "failures", "moment_of", "render"]
 

@@ -36,7 +36,20 @@ def _error(moment: Moment, code: int, status: str, message: str, *details: objec
     error: dict[str, object] = {"code": code, "message": message, "status": status}
     if details:
         error["details"] = list(details)
-    return [{"error": error}] if moment.wire == "openai_chat" else {"error": error}
+    return _in_list(moment, {"error": error})
+
+
+def _in_list(moment: Moment, body: object) -> object:
+    """Errors of the OpenAI-compatible endpoint and of streams without ``alt=sse`` stand in a list."""
+    return [body] if moment.wire == "openai_chat" or moment.framing == "json_array" else body
+
+
+def _headers(moment: Moment) -> dict[str, str]:
+    """With ``alt=sse`` an error is bare JSON under the stream's content type."""
+    told = {"vary": "Origin"}
+    if moment.framing == "sse" and moment.wire == "gemini":
+        told["content-type"] = "text/event-stream"
+    return told
 
 
 def _quota(*violations: Violation, stated_s: float | None = None) -> Callable[[Moment], object]:
@@ -138,7 +151,7 @@ def _one(
         body=body,
         lasts=lasts,
         numbers=numbers or {},
-        headers=headers or (lambda _: {"vary": "Origin"}),
+        headers=headers or _headers,
         content_type="application/json; charset=UTF-8",
         wires=("gemini",) if status == 200 else (),  # noqa: PLR2004
     )
@@ -183,7 +196,7 @@ FAILURES: Final[tuple[Failure, ...]] = (
     ),
     _one(
         "balance", 402, "balance", "The prepaid credit is used up.",
-        lambda m: [_PREPAY] if m.wire == "openai_chat" else _PREPAY,
+        lambda m: _in_list(m, _PREPAY),
     ),
     _one(
         "not_found", 404, "not_found", "No such model.",

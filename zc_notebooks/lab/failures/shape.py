@@ -129,6 +129,16 @@ class Failure(Record, frozen=True, kw_only=True):
         return self.name.partition(".")[2]
 
 
+def entry(name: str, status: int, reason: Reason, about: str, body: Body, **more: Any) -> Failure:
+    """A line of a table of failures."""
+    return Failure(name=name, status=status, reason=reason, about=about, body=body, **more)
+
+
+def wait_header(moment: Moment) -> dict[str, str]:
+    """``retry-after`` in whole seconds."""
+    return {"retry-after": str(moment.whole_wait_s)}
+
+
 class Rendered(Record, frozen=True, kw_only=True):
     """A failure as it goes out."""
 
