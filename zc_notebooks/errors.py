@@ -77,6 +77,9 @@ class CandidateFailure(Record, frozen=True, kw_only=True):
     text: str = ""
     """Full redacted text."""
     until: datetime | None = None
+    """Skips: the end of the mark that stands in the way."""
+    back_at: datetime | None = None
+    """Attempts: when the failed limit ends, if anybody knows."""
     provenance: ResetSource | None = None
     phase: Literal["config", "cooldown", "connect", "request", "response", "stream"] = "response"
     several_credentials: bool = False
@@ -198,7 +201,8 @@ def variant_name(variant: Variant) -> str:
 
 
 def _earliest(attempts: Sequence[CandidateFailure]) -> datetime | None:
-    return min((failure.until for failure in attempts if failure.until is not None), default=None)
+    ends = (failure.until or failure.back_at for failure in attempts)
+    return min((end for end in ends if end is not None), default=None)
 
 
 def _lines(attempts: Sequence[CandidateFailure], earliest: datetime | None) -> list[str]:

@@ -6,8 +6,9 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -22,6 +23,7 @@ from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.messages import as_request
 from zc_notebooks.outcome import completion, failure
+from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import Entry, HttpRequest, HttpResponse, Plan, Profile, Record, Reliability
 from zc_notebooks.reliability.conditions import LiveConditions
 from zc_notebooks.reliability.cooldown import Marks
@@ -40,6 +42,10 @@ class Candidate(Record, frozen=True, kw_only=True):
     provider: str
     model: str
 
+
+_OURS: Final = ("messages", "model", "stream")
+"""Fields of a payload that the candidate and the chain decide."""
+_SAME_AS: Final = {"max_completion_tokens": "max_tokens"}
 
 CandidateLike = Candidate | Mapping[str, str] | tuple[str, str]
 
@@ -118,14 +124,17 @@ class _Payloads:
 
     def __init__(self, payload_for: Callable[[Candidate], Any], links: Sequence[Candidate]) -> None:
         self._payload_for = payload_for
-        self.first = self.request(links[0]) if links else as_request("")
+        self.first = self.request(links[0])
 
     def request(self, link: Candidate) -> ChatRequest:
         payload = self._payload_for(link)
-        if isinstance(payload, Mapping) and "messages" in payload:
-            known = {key: value for key, value in payload.items() if key not in ("messages", "model", "stream")}
-            return as_request(payload["messages"], **known)
-        return as_request(payload)
+        if not isinstance(payload, Mapping) or "messages" not in payload:
+            return as_request(payload)
+        settings = {_SAME_AS.get(key, key): value for key, value in payload.items() if key not in _OURS}
+        unknown = sorted(set(settings) - set(signature(as_request).parameters))
+        if unknown:
+            raise InvalidRequest(f"payload_for returned {unknown[0]!r}, which is no setting of a request: leave it out")
+        return as_request(payload["messages"], **settings)
 
 
 class _Call(CallRecord):

@@ -113,7 +113,7 @@ def _call_error(error: CallError) -> Sheet:
             failure.name,
             failure.row.status.replace("_", " "),
             (failure.row.reason or "").replace("_", " "),
-            f"{failure.until:%Y-%m-%d %H:%M:%S} UTC" if failure.until else "-",
+            f"{end:%Y-%m-%d %H:%M:%S} UTC" if (end := failure.until or failure.back_at) else "-",
             short(failure.text),
         )
         for failure in error.attempts
@@ -125,7 +125,7 @@ def _call_error(error: CallError) -> Sheet:
     return Sheet(
         title=title,
         lines=() if isinstance(error, AllCandidatesFailed) else (str(error),),
-        columns=("candidate", "status", "reason", "until", "its own words"),
+        columns=("candidate", "status", "reason", "back at", "its own words"),
         rows=rows,
         notes=tuple(notes),
     )

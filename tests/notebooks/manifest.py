@@ -1,0 +1,7 @@
+"""Every notebook stands here exactly once: ``strict`` compares outputs, ``lax`` only runs."""
+
+from __future__ import annotations
+
+NOTEBOOKS = {
+    "01_first_answer.ipynb": "strict",
+}
