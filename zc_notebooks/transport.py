@@ -5,7 +5,8 @@ much (figures and method in ``tests/perf/README.md``). What holds for every requ
 
 * HTTP/1.1 keep-alive, one pool per event loop. A pool closes with its loop, or with :meth:`AsyncTransport.aclose`.
 * Nothing is sent twice. An idle connection is looked at before it is used again; once a POST has been written, a lost
-  connection is a failure with ``sent=True``, because the provider may have done the work and billed it.
+  connection is a failure with ``sent=True``, because the provider may have done the work and billed it. (A GET, which
+  costs nothing, aiohttp repeats once.)
 * Redirects are not followed: a 3xx is an answer like any other, and no key travels to another host.
 * TLS is verified. Plain http goes to this machine only, unless the caller allows it.
 * Whatever goes wrong is a :class:`~zc_notebooks.errors.TransportFailure`; only a cancel passes through.

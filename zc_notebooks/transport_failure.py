@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 import aiohttp
+from aiohttp.http_exceptions import ContentEncodingError
 
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.redact import short
@@ -67,8 +68,10 @@ def _while_answering(error: Exception) -> tuple[Kind, str]:
 
 
 def _body_failure(error: aiohttp.ClientPayloadError) -> tuple[Kind, str]:
-    """A body that ended early, or one that cannot be what its headers say."""
-    return "read", f"the body ended early: {error}"
+    """A body that ended early, or one that is not what its headers say."""
+    if isinstance(error.__cause__, ContentEncodingError):
+        return "protocol", f"the body cannot be read: {error.__cause__.message}"
+    return "read", "the connection ended before the body was complete"
 
 
 def _reason(error: BaseException) -> str:
