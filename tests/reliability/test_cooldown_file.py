@@ -332,6 +332,27 @@ def test_a_lock_held_by_somebody_else(path: Path, open_board: Opener) -> None:
     assert {mark.key.model for mark in open_board()[0].list()} == {"before", "during", "later"}
 
 
+def test_who_sits_on_the_file_is_waited_for_once(
+    path: Path, open_board: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first write waits a moment; later ones while the same holder sits there try once and go on."""
+    waits: list[float] = []
+    monkeypatch.setattr(board_file.time, "sleep", waits.append)
+    marks, clock = open_board()
+    marks.set_from(SCOPED, variant("before"), now=START)
+    sitter = sqlite3.connect(path, isolation_level=None)
+    sitter.execute("BEGIN IMMEDIATE")
+    with pytest.warns(MarksWarning, match="locked"):
+        marks.set_from(SCOPED, variant("during"), now=START)
+    assert waits
+    waits.clear()
+    for _ in range(3):
+        clock.advance(1.1)
+        assert state(marks, variant("during")) == "cooling"
+    assert waits == []
+    sitter.close()
+
+
 def test_an_exclusive_lock_from_the_start(path: Path, open_board: Opener) -> None:
     """A file that cannot even be read is memory and one warning, and shared once it can be."""
     _ours(path)
@@ -424,6 +445,20 @@ def test_a_full_disk(path: Path) -> None:
     """When the file can no longer grow, marks go on in memory after one warning (a process with a file size limit)."""
     assert run(path, "fill") == "1 True cooling"
     assert run(path, "look", "before") == "cooling"
+
+
+def test_a_look_asks_the_file_for_one_number(open_board: Opener) -> None:
+    """Cooling or not, as long as nobody writes a look costs one pragma and no query of a table."""
+    marks, _ = open_board()
+    marks.set_from(limit(600.0), variant(), now=START)
+    asked: list[str] = []
+    marks._store._connection.set_trace_callback(asked.append)  # type: ignore[union-attr]  # noqa: SLF001 (to listen in)
+    for name in ("m1", "m2"):
+        state(marks, variant(name))
+        state(marks, variant(name, pool="other"))
+    marks.success(variant(pool="other"), START)
+    assert set(asked) == {"PRAGMA data_version"}
+    assert len(asked) == 5
 
 
 def test_close_is_not_the_end(open_board: Opener) -> None:

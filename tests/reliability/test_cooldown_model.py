@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -192,7 +192,9 @@ class BoardMachine(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-BoardMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)
+BoardMachine.TestCase.settings = settings(
+    max_examples=50, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 TestBoardAgainstReference = BoardMachine.TestCase
 
 

@@ -98,7 +98,7 @@ def drop_orphans(path: Path, was: Identity) -> None:
                 _beside(path, suffix).unlink(missing_ok=True)
 
 
-def open_file(path: Path) -> sqlite3.Connection:
+def open_file(path: Path, *, briefly: bool = False) -> sqlite3.Connection:
     """A connection to a file that has our tables, made when absent, readable by its owner only.
 
     Raises:
@@ -111,7 +111,7 @@ def open_file(path: Path) -> sqlite3.Connection:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(path, timeout=_TRY_S, isolation_level=None, check_same_thread=False)
     try:
-        patiently(lambda: _prepare(connection))
+        patiently(lambda: _prepare(connection, briefly=briefly), briefly=briefly)
         _owner_only(path)
     except BaseException:
         connection.close()
@@ -119,8 +119,10 @@ def open_file(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def patiently(act: Callable[[], T]) -> T:
+def patiently(act: Callable[[], T], *, briefly: bool = False) -> T:
     """Does ``act``, again and again for :data:`BUSY_S` while others hold the file. ``act`` must be safe to repeat.
+
+    ``briefly``: gives up after the first try, for a file that somebody is known to sit on.
 
     Processes that make the file at the same time are in each other's way too: SQLite refuses some of them at once.
     """
@@ -131,17 +133,17 @@ def patiently(act: Callable[[], T]) -> T:
         except sqlite3.OperationalError as error:
             raced = is_busy(error) or "duplicate column" in str(error)
             deadline = deadline or time.monotonic() + BUSY_S
-            if not raced or time.monotonic() >= deadline:
+            if briefly or not raced or time.monotonic() >= deadline:
                 raise
             time.sleep(0.0005)
 
 
-def begin(connection: sqlite3.Connection) -> None:
+def begin(connection: sqlite3.Connection, *, briefly: bool = False) -> None:
     """Takes the one write lock."""
-    patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+    patiently(lambda: connection.execute("BEGIN IMMEDIATE"), briefly=briefly)
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare(connection: sqlite3.Connection, *, briefly: bool) -> None:
     mine = _one(connection, "PRAGMA application_id") == APPLICATION_ID
     if not mine and _one(connection, "SELECT count(*) FROM sqlite_master"):
         raise ForeignFile("it is another program's database")
@@ -154,7 +156,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint=256")
     if not mine or _missing(connection):
-        _make_tables(connection)
+        _make_tables(connection, briefly=briefly)
 
 
 def _one(connection: sqlite3.Connection, query: str) -> Any:
@@ -169,8 +171,8 @@ def _missing(connection: sqlite3.Connection) -> bool:
     return any(not {*_KEY, *fields} <= _columns(connection, table) for table, fields in _TABLES.items())
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    begin(connection)
+def _make_tables(connection: sqlite3.Connection, *, briefly: bool) -> None:
+    begin(connection, briefly=briefly)
     try:
         for table, fields in _TABLES.items():
             columns = ", ".join(f"{name} {kind}" for name, kind in fields.items())

@@ -57,6 +57,7 @@ class BoardStore:
         self._file_id = 0
         self._version = -1
         self._purged = False
+        self._was_busy = False
         self._check_at = self._retry_at = float("-inf")
         self._pending: deque[Edit] = deque(maxlen=_MAX_PENDING)
         self._kept: tuple[Row, ...] = ()
@@ -165,7 +166,8 @@ class BoardStore:
                 self._begin()
                 self._commit()
             else:
-                board_file.patiently(self._follow)
+                board_file.patiently(self._follow, briefly=self._was_busy)
+            self._was_busy = False
         except _FILE_ERRORS as error:
             self._failed(error, tick)
 
@@ -209,7 +211,7 @@ class BoardStore:
     def _begin(self) -> None:
         """Takes the one write lock and brings the snapshot up to date under it, edits that wait included."""
         assert self._connection is not None  # noqa: S101 (both callers have looked)
-        board_file.begin(self._connection)
+        board_file.begin(self._connection, briefly=self._was_busy)
         if self._waiting:
             self._load()
         else:
@@ -221,7 +223,7 @@ class BoardStore:
         if not self._purged:
             board_file.purge(self._connection, self._clock.now())
         self._connection.execute("COMMIT")
-        self._purged = True
+        self._purged, self._was_busy = True, False
         self._board.settle()
         self._pending.clear()
         self._kept = ()
@@ -258,18 +260,18 @@ class BoardStore:
 
     def _open(self, path: Path, *, moved: bool) -> None:
         """Opens what is at ``path``. If that is not the file used before, the marks of the snapshot go into it."""
-        self._connection = board_file.open_file(path)
+        self._connection = board_file.open_file(path, briefly=self._was_busy)
         before, self._file_id = self._file_id, board_file.file_id(self._connection)
+        self._identity = board_file.identity(path)
         self._purged = False
         if before and (moved or before != self._file_id):
             self._kept = tuple(self._board)
             self._say("it was removed or replaced while in use; the marks known here were written again")
         self._load()
-        self._identity = board_file.identity(path)
 
     def _failed(self, error: Exception, tick: float) -> None:
         self._rollback()
-        busy = board_file.is_busy(error)
+        busy = self._was_busy = board_file.is_busy(error)
         if busy and self._connection is not None:
             self._retry_at = tick + _BUSY_RETRY_S
         else:

@@ -21,7 +21,7 @@ from zc_notebooks.clock import Clock
 from zc_notebooks.records import Mark, MarkKey, Record, Variant, Verdict
 from zc_notebooks.reliability.board import Board
 from zc_notebooks.reliability.board_store import BoardStore, MarksWarning
-from zc_notebooks.reliability.headroom import HeadroomStore
+from zc_notebooks.reliability.headroom import HeadroomStore, disproved, stated_mark
 from zc_notebooks.reliability.mark_rules import (
     LEASE,
     MAX_AHEAD,
@@ -95,7 +95,7 @@ class Marks:
         if rows:
             rows = self._within_reach(rows, now)
         gate = gate_of(rows, key.model, now)
-        stated = self.headroom.mark(key, now) if board.seen else None
+        stated = stated_mark(board.seen, key, now) if board.seen else None
         if stated is None or (gate.mark is not None and gate.mark.until >= stated.until) or gate.state == "held":
             return gate
         return Gate(state="cooling", mark=stated, lease_until=gate.lease_until)
@@ -105,8 +105,8 @@ class Marks:
 
         ``None``: somebody else holds it, a stated or inferred mark is live, or the gate is open by now: look again.
         """
-        now = self._clock.now()
-        if not self._store.board().under(key.pool, key.credential_id) or self.headroom.mark(key, now) is not None:
+        now, board = self._clock.now(), self._store.board()
+        if not board.under(key.pool, key.credential_id) or stated_mark(board.seen, key, now) is not None:
             return None
         token = secrets.token_hex(8)
 
@@ -175,11 +175,10 @@ class Marks:
 
         A statement that nothing was left, made before that start, goes too: the success has disproved it.
         """
-        key = variant.key
-        self.headroom.disproved(key, started_at)
-        if not self._store.board().under(key.pool, key.credential_id):
+        key, now, board = variant.key, self._clock.now(), self._store.board()
+        self.headroom.forget(disproved(board.seen, key, started_at, now))
+        if not board.under(key.pool, key.credential_id):
             return 0
-        now = self._clock.now()
         return self._delete(
             lambda mark: (
                 (mark.key.pool, mark.key.credential_id) == (key.pool, key.credential_id)

@@ -7,7 +7,7 @@ candidate whose stated remaining is 0 is treated as cooling until the reset that
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -70,25 +70,9 @@ class HeadroomStore:
         order = sorted(self._store.seen(), key=lambda seen: _order(seen.key))
         return tuple(map(_known, order))
 
-    def mark(self, key: MarkKey, now: datetime) -> Mark | None:
-        """The mark that a stated remaining of 0 amounts to, for a variant's key, or ``None``."""
-        seen = self._store.board().seen
-        if not seen:
-            return None
-        marks = [_mark(seen[one], now) for one in _own(key) if one in seen]
-        return max(filter(None, marks), key=lambda mark: mark.until, default=None)
-
     def marks(self, now: datetime) -> tuple[Mark, ...]:
         """All marks of this kind that are live."""
         return tuple(filter(None, (_mark(seen, now) for seen in self._store.seen())))
-
-    def disproved(self, key: MarkKey, started_at: datetime) -> None:
-        """A success whose attempt began after a statement that nothing was left: the statement is dropped."""
-        seen = self._store.board().seen
-        if seen:
-            now = self._clock.now()
-            old = [seen[one] for one in _own(key) if one in seen and seen[one].seen_at < started_at]
-            self.forget([one.key for one in old if _empty(one, now)])
 
     def forget(self, keys: Sequence[MarkKey]) -> None:
         """Drops what is known about these keys, so that the next call finds out."""
@@ -99,6 +83,18 @@ class HeadroomStore:
     def flush(self) -> None:
         """Writes what is newer than the file."""
         self._store.flush()
+
+
+def stated_mark(seen: Mapping[MarkKey, Seen], key: MarkKey, now: datetime) -> Mark | None:
+    """The mark that a stated remaining of 0 amounts to, for a variant's key, or ``None``."""
+    marks = [_mark(one, now) for one in map(seen.get, _own(key)) if one is not None]
+    return max(filter(None, marks), key=lambda mark: mark.until, default=None)
+
+
+def disproved(seen: Mapping[MarkKey, Seen], key: MarkKey, started_at: datetime, now: datetime) -> tuple[MarkKey, ...]:
+    """Statements of nothing left that were made before a success of ``key`` began."""
+    old = (one for one in map(seen.get, _own(key)) if one is not None and one.seen_at < started_at)
+    return tuple(one.key for one in old if _empty(one, now))
 
 
 @functools.lru_cache(maxsize=512)
