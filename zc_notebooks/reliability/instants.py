@@ -99,8 +99,10 @@ def parse_duration(text: str) -> float | None:
     """Seconds of ``7.66s``, ``2m59.56s``, ``26ms``, ``1h12m``, ``5631 seconds``, ``PT30S`` or a bare number."""
     text = text.strip()[:80]
     bare = number(text)
-    if bare is not None:
-        return clamped(bare)
+    return _with_units(text) if bare is None else clamped(bare)
+
+
+def _with_units(text: str) -> float | None:
     if _WHOLE.fullmatch(text):
         return clamped(sum(float(part[1]) * _unit_s(part[2]) for part in _PART.finditer(text)))
     iso = _ISO.fullmatch(text)
@@ -140,7 +142,7 @@ def parse_reset(text: str, now: datetime, *, zone: str = "UTC") -> Stated | None
     """Whatever a reset header or field holds: a duration, bare seconds, an epoch, RFC 3339 or an HTTP date."""
     value = number(text)
     if value is None:
-        wait = parse_duration(text)
+        wait = _with_units(text.strip()[:80])
         return instant(parse_instant(text, zone=zone), now) if wait is None else Stated(wait_s=wait)
     at = from_epoch(value)
     return Stated(wait_s=clamped(value)) if at is None else instant(at, now)

@@ -41,28 +41,20 @@ __all__ = [
     "retry_after",
 ]
 
-_AMOUNT = re.compile(rf"{AMOUNT}(?![\w%:/-]|\.\d)")
-_DIGITS = re.compile(r"\d+")
-_ASKS: Final = (
-    *("again in", "again after", "retry in", "retrying in", "retry after", "retry-after", "retry_after", "retryafter"),
-    *("request in", "request after", "wait", "wait for", "wait at least", "wait another", "wait about"),
-    *("reset in", "resets in", "reset after", "resets after", "resetting in", "available in", "available after"),
-    *("renews in", "back in"),
-)
-"""Words right before an amount that make it a wait."""
 _BARE_ASKS: Final = (
-    "again in",
-    "again after",
-    "retry in",
-    "retry after",
-    "retry-after",
-    "retry_after",
-    "retryafter",
-    "wait",
+    *("again in", "again after", "retry in", "retry after", "retry-after", "retry_after", "retryafter", "wait"),
 )
-"""The ones that make a bare number seconds."""
-_JOINED: Final = ("_", ".", "-")
-_FILLERS: Final = ("about", "approximately", "around")
+"""Words right before an amount that make it a wait, a bare number included: that is seconds."""
+_ASKS: Final = (
+    *("retrying in", "request in", "request after", "reset in", "resets in", "reset after", "resets after"),
+    *("resetting in", "available in", "available after", "renews in", "back in"),
+)
+"""The same for amounts with a unit only."""
+_BEHIND: Final = (
+    r"[ \"':=]{0,4}(?:(?:about|approximately|around|for|at least|another) {1,3})?"
+    rf"({AMOUNT})(?![\w%:/-]|\.\d)"
+)
+_AMOUNT = re.compile(_BEHIND)
 _CHINESE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(毫秒|秒钟?|分钟?|个?小时|天)(?:之?后|以后)")
 _TELLS: Final = (
     *("reset", "regain", "renew", "refresh", "restore", "resume", "available", "until", "again", "retry", "after"),
@@ -127,21 +119,16 @@ def _waits(low: str) -> Iterable[tuple[str, float]]:
     if "后" in low:
         for match in _CHINESE.finditer(low):
             yield match[0], parse_duration(match[1] + match[2]) or 0.0
-    for digits in _DIGITS.finditer(low):
-        start = digits.start()
-        before = low[max(0, start - 32) : start]
-        if before[-1:].isalnum() or before[-1:] in _JOINED:
-            continue
-        before = before.rstrip(" \"':=")
-        for filler in _FILLERS:
-            before = before.removesuffix(filler).rstrip()
-        if not before.endswith(_ASKS):
-            continue
-        amount = _AMOUNT.match(low, start)
-        if amount and (not amount[0][-1].isdigit() or before.endswith(_BARE_ASKS)):
-            wait = parse_duration(amount[0])
-            if wait is not None:
-                yield f"{before[-14:].lstrip()} {amount[0]}", wait
+    for asks, bare in ((_BARE_ASKS, True), (_ASKS, False)):
+        for ask in asks:
+            start = low.find(ask)
+            while start >= 0:
+                amount = _AMOUNT.match(low, start + len(ask))
+                if amount and not low[start - 1 : start].isalnum() and (bare or not amount[1][-1].isdigit()):
+                    wait = parse_duration(amount[1])
+                    if wait is not None:
+                        yield f"{ask} {amount[1]}", wait
+                start = low.find(ask, start + len(ask))
 
 
 def longest(stated: Iterable[Stated], now: datetime) -> Stated | None:
@@ -152,16 +139,16 @@ def longest(stated: Iterable[Stated], now: datetime) -> Stated | None:
 
 def _instants(low: str, now: datetime, zone: str) -> Iterable[tuple[str, datetime | None]]:
     dated = False
-    for match in _DATE.finditer(low):
+    for match in _DATE.finditer(low) if "-" in low else ():
         dated = True
         if _told(low, match):
             date, clock, offset = match[1], match[2] or "00:00", match[3] or ""
             offset = "+00:00" if offset in ("z", "utc", "gmt") else offset
             yield match[0], parse_instant(f"{date}T{clock}{offset}", zone=zone)
-    for match in () if dated else _YEARLESS.finditer(low):
+    for match in _YEARLESS.finditer(low) if ":" in low and "-" in low and not dated else ():
         if _told(low, match):
             yield match[0], _this_year(match, aware(now), "UTC" if match[6] else zone)
-    for match in _EPOCH.finditer(low):
+    for match in _EPOCH.finditer(low) if "reset" in low or "until" in low else ():
         if _told(low, match):
             yield match[0], from_epoch(float(match[1]))
 

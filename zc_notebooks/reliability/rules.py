@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -78,6 +79,7 @@ class Failures(Record, frozen=True, kw_only=True):
 _NOISE = re.compile(r"[^a-z0-9.:]+")
 
 
+@lru_cache(maxsize=4096)
 def plain(code: str) -> str:
     """A code without case, underscores, hyphens and spaces: ``Rate_Limit-Exceeded`` → ``ratelimitexceeded``."""
     return _NOISE.sub("", code.lower())
