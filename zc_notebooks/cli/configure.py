@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +51,12 @@ def _print(checked: object) -> None:
     if profiles:
         rows = [(item.ref, item.tier, item.wire, item.pool, item.keys_text) for item in profiles]
         table(("profile", "tier", "wire", "billing pool", "key"), rows)
-    answer(f"{len(problems)} problems, {len(warnings)} warnings, {len(profiles)} profiles")
+    told = say if problems else answer
+    told(", ".join([_count(problems, "problem"), _count(warnings, "warning"), _count(profiles, "profile")]))
+
+
+def _count(items: Sequence[object], word: str) -> str:
+    return f"{len(items)} {word}{'' if len(items) == 1 else 's'}"
 
 
 @app.command()

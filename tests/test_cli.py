@@ -1,0 +1,260 @@
+"""The command line through :func:`zc_notebooks.cli.app.run`, against a lab that the test starts itself."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zc_notebooks.cli.app import run
+from zc_notebooks.lab import Lab
+
+FREE = "groq.free"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """One fleet for the module; each test begins with it as new."""
+    with Lab("default", latency=0.0) as running:
+        yield running
+
+
+class Terminal:
+    """Runs commands and keeps what they said."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        self.out = ""
+        self.err = ""
+
+    def __call__(self, *arguments: str) -> int:
+        status = run(arguments)
+        self.out, self.err = self._capsys.readouterr()
+        return status
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def zc(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    """``zc`` in an empty folder whose ``zc.toml`` names the lab's fleet."""
+    lab.reset()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "zc.toml").write_text(lab.config_text(), encoding="utf-8")
+    return Terminal(capsys)
+
+
+def test_an_answer(zc: Terminal) -> None:
+    """The answer alone on standard output; one line per hop and one line of attribution on standard error."""
+    assert zc("ask", "What is 17 * 23?") == 0
+    assert zc.out == "(simulated) 17 * 23 = 391\n"
+    *hops, last = zc.err.splitlines()
+    assert all(line.startswith("hop ") for line in hops)
+    assert all(len(line.split(": ", 1)[1]) <= 140 for line in hops)
+    assert last.startswith("served by deepseek.prepaid/")
+    assert " attempts, cost $0.0000" in last
+
+
+def test_an_answer_as_json(zc: Terminal) -> None:
+    """The documented object, nothing else."""
+    assert zc("ask", "--json", "What is 17 * 23?") == 0
+    answer = zc.json
+    assert zc.err == ""
+    assert {
+        "call_id",
+        "text",
+        "finish_reason",
+        "served",
+        "requested",
+        "attempts",
+        "hops",
+        "usage_by_provider",
+        "cost_usd",
+        "at_least",
+    } == set(answer)
+    assert answer["served"] == {
+        "provider_ref": "deepseek.prepaid",
+        "model": "deepseek-v4-flash",
+        "model_reported": "deepseek-v4-flash",
+    }
+    assert answer["requested"] == {"provider_ref": FREE, "model": "openai/gpt-oss-120b"}
+    fields = (
+        "ordinal kind provider_ref model status reason attempt failover secs wait_s input_tokens output_tokens cost_usd"
+    )
+    assert all(set(row) == set(fields.split()) for row in answer["attempts"])
+    assert [row["ordinal"] for row in answer["attempts"]] == list(range(len(answer["attempts"])))
+    assert isinstance(answer["cost_usd"], float)
+
+
+def test_standard_input(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dash reads the prompt from there."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("What is 2 + 3?\n"))
+    assert zc("ask", "-") == 0
+    assert "= 5" in zc.out
+
+
+def test_no_fallback(zc: Terminal) -> None:
+    """The start alone; not answered is exit status 3 (behaviour 38)."""
+    assert zc("ask", "hi", "--no-fallback") == 3
+    assert zc.out == ""
+    assert zc.err.startswith(f"{FREE}/openai/gpt-oss-120b: ")
+    assert zc("ask", "hi", "--no-fallback", "--json") == 3
+    failed = zc.json
+    assert failed["error"]["type"] == "AllCandidatesFailed"
+    assert failed["error"]["earliest_reset"] is not None
+    assert ([row["provider_ref"] for row in failed["attempts"]], failed["hops"]) == ([FREE], [])
+
+
+def test_a_start(zc: Terminal) -> None:
+    """A ref with a model of its own."""
+    assert zc("ask", "hi", "--start", "openai.prepaid/gpt-5-mini", "--json") == 0
+    assert zc.json["served"]["provider_ref"] == "openai.prepaid"
+
+
+def test_nothing_permitted(zc: Terminal, tmp_path: Path) -> None:
+    """A border that leaves nothing is exit status 4 and no call."""
+    with (tmp_path / "zc.toml").open("a") as file:
+        file.write('\n[borders]\nallow_tiers = ["trial"]\n')
+    assert zc("ask", "hi") == 4
+    assert "allow_tiers" in zc.err
+
+
+MISTAKES: list[tuple[list[str], str]] = [
+    (["ask"], "Missing argument"),
+    (["ask", ""], "the prompt is empty"),
+    (["ask", "x", "--start", "groq.fre"], "did you mean 'groq.free'"),
+    (["ask", "x", "--timeout", "-1"], "--timeout"),
+    (["ask", "x", "--max-tokens", "0"], "--max-tokens"),
+    (["ask", "x", "--bogus"], "No such option"),
+    (["bogus"], "No such command"),
+    (["ledger", "sql", "selec 1"], "syntax error"),
+    (["ledger", "sql", "select * from nothing"], "nothing"),
+    (["config", "check", "none.toml"], "none.toml"),
+    (["config", "init"], "zc.toml"),
+    (["lab", "up", "nowhere"], "nowhere"),
+    (["probe", "nobody.x"], "nobody.x"),
+    (["marks", "--clear", "nobody.x"], "nobody.x"),
+    (["watch", "--every", "soon"], "soon"),
+    (["explain", "none.json"], "none.json"),
+    (["explain", "--case", "none.json"], "none.json"),
+    (["plan", "--start", "x.y"], "x.y"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKES, ids=[" ".join(row[0]) for row in MISTAKES])
+def test_a_users_mistake(zc: Terminal, arguments: list[str], words: str) -> None:
+    """One sentence on standard error, exit status 2, no traceback, nothing on standard output."""
+    assert zc(*arguments) == 2
+    assert words in zc.err
+    assert "Traceback" not in zc.err
+    assert zc.out == ""
+
+
+def test_a_broken_configuration(zc: Terminal, tmp_path: Path) -> None:
+    """All problems at once, for people and as JSON."""
+    (tmp_path / "zc.toml").write_text('defualt_provider = "a.b"\n[providers.groq.x]\ntemperature = 9\n')
+    assert zc("ask", "hi") == 2
+    assert "defualt_provider" in zc.err
+    assert "temperature" in zc.err
+    assert zc("config", "check", "--json") == 2
+    assert len(zc.json["problems"]) == 2
+
+
+def test_plan(zc: Terminal) -> None:
+    """In order, with what a person asks about; the documented JSON form."""
+    assert zc("plan") == 0
+    assert zc.out.splitlines()[1].split()[:3] == ["1", FREE, "openai/gpt-oss-120b"]
+    assert zc("plan", "--json", "--start", "openai.prepaid") == 0
+    made = zc.json
+    assert set(made) == {"entries", "pruned", "warnings"}
+    assert made["entries"][0] == {
+        "provider_ref": "openai.prepaid",
+        "model": "gpt-5-mini",
+        "pinned": True,
+        "billing_pool": "lab-f",
+        "tier": "prepaid",
+        "context_window": 400000,
+        "cooling_until": None,
+    }
+
+
+def test_marks_are_shared_and_cleared(zc: Terminal) -> None:
+    """A limit that one command met is known to the next one, until somebody clears it."""
+    zc("ask", "hi")
+    assert zc("marks", "--json") == 0
+    assert FREE in {mark["provider_ref"] for mark in zc.json["marks"]}
+    assert zc("plan", "--json") == 0
+    assert zc.json["entries"][0]["cooling_until"] is not None
+    assert zc("marks", "--clear", FREE) == 0
+    assert "cleared 1 mark" in zc.out
+    assert zc("marks", "--all", "--json") == 0
+    assert zc.json["marks"] == []
+
+
+def test_probe_and_status(zc: Terminal) -> None:
+    """Each on its own; exit status 3 when a named one is not reachable."""
+    assert zc("probe", "deepseek.prepaid") == 0
+    assert "reachable" in zc.out
+    assert zc("probe", FREE, "--json") == 3
+    assert [(item["state"], item["reachable"]) for item in zc.json] == [("limited", False)]
+    assert zc("status", "--json") == 0
+    states = {item["ref"]: item for item in zc.json["profiles"]}
+    assert "back in" in states[FREE]["state"]
+    assert states["deepseek.prepaid"]["last"]["status"] in ("ok", "empty")
+
+
+def test_watch_writes_probe_rows(zc: Terminal) -> None:
+    """One round, spread in time; a candidate that is known to be out is not asked again."""
+    assert zc("watch", "--every", "1s", "--rounds", "1", "deepseek.prepaid", "--json") == 0
+    assert zc.json["reachable"] is True
+    assert zc("ledger", "sql", "select distinct mode from attempts", "--json") == 0
+    assert zc.json == [{"mode": "probe"}]
+
+
+def test_ledger(zc: Terminal) -> None:
+    """Rows of the calls before, the guide's short names, and the check."""
+    zc("ask", "hi")
+    assert zc("ledger", "tail", "-n", "2", "--json") == 0
+    assert [row["status"] for row in zc.json][-1] == "ok"
+    assert zc("ledger", "sql", 'select provider, "in", "out", status, attempt, failover from attempts_short') == 0
+    assert zc("ledger", "check", "--json") == 0
+    assert zc.json["torn"] == 0
+    assert zc("ledger", "tail") == 0
+    assert "deepseek.prepaid" in zc.out
+
+
+def test_a_first_configuration(zc: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of variables, never values; it loads; it is never overwritten."""
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_planted0123456789")
+    assert zc("config", "init", "new.toml") == 0
+    text = (tmp_path / "new.toml").read_text(encoding="utf-8")
+    assert "GROQ_API_KEY" in text
+    assert "planted" not in text
+    assert zc("config", "check", "new.toml") == 0
+    assert zc("config", "init", "new.toml") == 2
+    assert (tmp_path / "new.toml").read_text(encoding="utf-8") == text
+
+
+def test_explain(zc: Terminal, tmp_path: Path) -> None:
+    """What a response means, with its evidence."""
+    (tmp_path / "body.json").write_text(
+        '{"error":{"message":"Please try again in 7.66s","code":"rate_limit_exceeded"}}'
+    )
+    assert zc("explain", "--provider", "groq", "--status", "429", "body.json", "--json") == 0
+    told = zc.json
+    assert (told["outcome"], told["reason"], told["retry_after_s"]) == ("error", "minute_limit", 7.66)
+    assert told["evidence"]
+    assert zc("explain", "--provider", "groq", "--status", "402", "--header", "retry-after: 5", "body.json") == 0
+    assert "next" in zc.out
+
+
+def test_version(zc: Terminal) -> None:
+    """The package's own."""
+    assert zc("--version") == 0
+    assert zc.out.startswith("zc 0.")
