@@ -80,6 +80,7 @@ class Redactor:
         self._values: set[str] = set()
         self._lock = threading.Lock()
         self._known: re.Pattern[str] | None = None
+        """Made when a text first holds a piece of a known value: making it takes milliseconds for each key."""
         self._hints: tuple[str, ...] = ()
         for value in values:
             self.add(value)
@@ -93,13 +94,13 @@ class Redactor:
             if value in self._values:
                 return
             self._values.add(value)
-            self._known = _pattern(self._values)
-            self._hints = tuple({part for known in self._values for part in (known[:_MIN_KEY], known[-_MIN_KEY:])})
+            self._known = None
+            self._hints += (value[:_MIN_KEY], value[-_MIN_KEY:])
 
     def __call__(self, text: str) -> str:
         """``text`` without secrets. Never raises; text without any comes back as it was."""
-        if self._known is not None and any(hint in text for hint in self._hints):
-            text = self._known.sub(_MASK, text)
+        if any(hint in text for hint in self._hints):
+            text = self._of_known_values().sub(_MASK, text)
         folded = text.casefold()
         if "key" in folded or "authorization" in folded:
             text = _KEY_FIELD.sub(rf"\1{_MASK}", text)
@@ -110,6 +111,12 @@ class Redactor:
                 text = _TOKEN.sub(_MASK, text)
                 break
         return _URL.sub(_clean_url, text) if "://" in text else text
+
+    def _of_known_values(self) -> re.Pattern[str]:
+        with self._lock:
+            if self._known is None:
+                self._known = _pattern(self._values)
+            return self._known
 
     def mapping(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The same for a mapping's values."""

@@ -119,6 +119,7 @@ def test_credentials(ring: Callable[..., Keyring], lines: str, environ: dict[str
         ('custom.a]\nuri = "https://h/v1" #', {}, ["-"]),
         ('custom.a]\nuri = "https://h/v1"\napi_key_env = "MINE" #', {"MINE": "k-mine"}, ["k-mine"]),
         ('acme-ai.a]\nuri = "https://h/v1"\nwire_api = "openai_chat" #', {"ACME_AI_API_KEY": "k-acme"}, ["k-acme"]),
+        ('custom.a]\nuri = "https://h/v1"\napi_key_env = "MINE" #', {}, ["?MINE"]),
         ("cloudflare.a", {"CLOUDFLARE_API_TOKEN": "k-cf0"}, ["?CLOUDFLARE_ACCOUNT_ID"]),
         ("cloudflare.a", {"CLOUDFLARE_API_TOKEN": "k-cf0", "CLOUDFLARE_ACCOUNT_ID": "a"}, ["k-cf0"]),
     ],

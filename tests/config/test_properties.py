@@ -60,7 +60,7 @@ def problems_of(text: str) -> tuple[Problem, ...] | None:
 
 
 @given(st.one_of(files, st.dictionaries(keys, tables, max_size=4)))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_any_table(data: dict[str, Any]) -> None:
     """Any table is read to its end: faults are collected, nothing is raised, and records have sane values."""
     reader = Reader()
@@ -78,6 +78,7 @@ def test_any_table(data: dict[str, Any]) -> None:
 
 
 @given(st.text(max_size=200))
+@settings(deadline=None)
 @example("\x00")
 @example("[" * 3000)
 @example("a." * 3000 + "b = 1")
@@ -96,6 +97,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12))
+@settings(deadline=None)
 def test_any_lines(pieces: list[str]) -> None:
     """Pieces of a config in any order load or are a ConfigError; lines are those of the text."""
     text = "\n".join(pieces)
@@ -109,6 +111,7 @@ def test_any_lines(pieces: list[str]) -> None:
     st.sampled_from(sorted({*profiles.PROFILE} - {"api_key_env", "api_key_envs"})),
     st.sampled_from(['"{}"', '["{}"]', "{{k = '{}'}}"]),
 )
+@settings(deadline=None)
 def test_planted_key(field: str, form: str) -> None:
     """A key of a known shape shows nowhere, in whatever field it was put."""
     key = "sk-proj-Zk81qqWv0055planted"
@@ -125,6 +128,7 @@ def test_planted_key(field: str, form: str) -> None:
 
 
 @given(st.dictionaries(st.sampled_from("abcdefg"), st.lists(st.sampled_from("abcdefgz"), max_size=3)))
+@settings(deadline=None)
 def test_graph_warnings_are_what_a_walk_meets(edges: dict[str, list[str]]) -> None:
     """The warnings are exactly the edges that a depth-first walk from some profile prunes."""
     text = "\n".join(

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zc_notebooks.config.catalogue import families
@@ -20,6 +20,7 @@ VARIABLES = sorted({name for family in families().values() for name in (*family.
 
 
 @given(st.sets(st.sampled_from([*VARIABLES, "OLLAMA_HOST"])))
+@settings(deadline=None)
 def test_any_set_of_keys(names: set[str]) -> None:
     """Whatever keys there are, the text loads without a problem, crosses pools, and free stands before paid."""
     environ = {name: f"planted-{place:04}" for place, name in enumerate(names)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import tempfile
 import warnings
 from collections.abc import Mapping
 from functools import cache
@@ -41,6 +40,8 @@ def _state_path(environ: Mapping[str, str]) -> Path:
     try:
         return Path.home() / ".local" / "state" / "zc_notebooks"
     except RuntimeError:
+        import tempfile
+
         return Path(tempfile.gettempdir()) / f"zc_notebooks-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
 
 
