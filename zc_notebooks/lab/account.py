@@ -1,4 +1,4 @@
-"""One provider's account: what its quotas, its balance and its concurrency let in, and what they cost."""
+"""One account at a provider: what its quotas, its balance and its concurrency let in, and what they cost."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Refusal(Record, frozen=True, kw_only=True):
 
 
 class Account:
-    """Counters, money and requests under way of one provider."""
+    """Counters, money and requests under way of one account; each key of a provider has its own."""
 
-    def __init__(self, spec: ProviderSpec, now: datetime) -> None:
+    def __init__(self, spec: ProviderSpec, now: datetime, key: str | None = None) -> None:
         self.spec = spec
         self.balance_usd = spec.balance_usd
-        self._counters = Counters(spec.quotas, now)
+        self._counters = Counters(tuple(quota for quota in spec.quotas if quota.binds(key)), now)
         self._reserved: dict[int, float] = {}
         self._under_way = 0
 

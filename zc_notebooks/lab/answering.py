@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from zc_notebooks.lab.account import Refusal
+from zc_notebooks.lab.account import Account, Refusal
 from zc_notebooks.lab.asked import Asked, Route
 from zc_notebooks.lab.breaking import big_error, broken_body, broken_stream
 from zc_notebooks.lab.conversation import Conversation, Unreadable, decode_request, dump
-from zc_notebooks.lab.dialect import FAMILIES
+from zc_notebooks.lab.dialect import family
 from zc_notebooks.lab.failures import Failure, Rendered, failure, failures, moment_of, render
 from zc_notebooks.lab.faults import End, Fault, Pause, Playing, fault
 from zc_notebooks.lab.headers import rate_headers
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from zc_notebooks.lab.provider import Provider
 
 Note = Callable[..., None]
-_ANY_WIRE = ("custom", "lab")
 _FAMILY_STATUS = {
     400: "bad_request", 401: "auth", 402: "balance", 403: "permission", 404: "not_found", 429: "rate",
     500: "server_error", 503: "capacity",
@@ -56,7 +55,7 @@ class Answering:
         if self._route.operation != "chat":
             return self._beside()
         unreadable = self._read()
-        self._fault = self._provider.next_fault(take=True)
+        self._fault = self._provider.next_fault(take=True) or self._scripted()
         if self._fault is not None and self._fault.kind in _BEFORE_ANYTHING:
             return self._without_answer(self._fault)
         if self._fault is not None and self._fault.kind == "failure":
@@ -86,16 +85,15 @@ class Answering:
 
     def _refusal(self, unreadable: Unreadable | None) -> Refusal | None:
         """Everything that can stand in the way, in the order a provider looks at it."""
-        wires = FAMILIES[self._spec.family].paths if self._spec.family in FAMILIES else ()
-        if self._route.wire not in wires and self._spec.family not in _ANY_WIRE and self._route.wire != self._spec.wire:
+        wires = {*family(self._spec.family).paths, self._spec.wire}
+        if self._route.wire not in wires:
             return Refusal(failure="custom.no_such_path", numbers={"message": self._asked.path})
         bad_key = self._bad_key()
         if bad_key is not None:
             return bad_key
         if unreadable is not None or self._conversation is None:
             return Refusal(failure="bad_request", numbers={"message": str(unreadable)})
-        scripted = self._scripted(self._conversation.model)
-        return scripted or self._unfit(self._conversation)
+        return self._unfit(self._conversation)
 
     def _bad_key(self) -> Refusal | None:
         key = self._asked.key
@@ -104,23 +102,20 @@ class Answering:
         unknown = f"{self._spec.family}.unknown_key"
         return Refusal(failure=unknown if key and unknown in failures() else "auth")
 
-    def _scripted(self, model: str) -> Refusal | None:
-        """The scenario's script, its failures by chance and its outages."""
-        spec, place = self._spec, self._place
+    def _scripted(self) -> Fault | None:
+        """What the scenario's script, its failures by chance and its outages have for this request."""
+        spec, place, model = self._spec, self._place, self._model
         if place <= len(spec.script):
             word = spec.script[place - 1]
-            if word == "ok":
-                return None
-            self._fault = fault(word)
-            return Refusal(failure=word) if self._fault.kind == "failure" else None
+            return None if word == "ok" else fault(word)
         for number, flaky in enumerate(spec.flaky):
             chance = self._provider.random("flaky", number, place).random()
             if chance < flaky.probability and any(fnmatchcase(model, pattern) for pattern in flaky.models):
-                return Refusal(failure=flaky.failure)
+                return fault(flaky.failure)
         since = (self._now - self._provider.started).total_seconds()
         for outage in spec.outages:
             if (since - outage.offset_s) % outage.every_s < outage.for_s and since >= outage.offset_s:
-                return Refusal(failure=outage.failure)
+                return fault(outage.failure)
         return None
 
     def _unfit(self, conversation: Conversation) -> Refusal | None:
@@ -135,7 +130,7 @@ class Answering:
             return Refusal(failure="bad_request", numbers={"message": f"{model.id} does not support tools."})
         if conversation.input_tokens > model.window:
             return Refusal(failure="context", numbers={"requested": conversation.input_tokens, "window": model.window})
-        return self._provider.account.refuses(conversation, model, self._now, self._asked.number)
+        return self._account.refuses(conversation, model, self._now, self._asked.number)
 
     def _say(self) -> Playing:
         conversation = self._conversation
@@ -147,7 +142,7 @@ class Answering:
         reply = tampered(speak(conversation, model, draw=draw, ids=self._ids), self._fault, self._ids)
         cost = 0.0
         if conversation.operation != "count_tokens":
-            cost = self._provider.account.charge(reply, model, self._now, self._asked.number)
+            cost = self._account.charge(reply, model, self._now, self._asked.number)
         return self._told(reply, conversation, model, cost)
 
     def _told(self, reply: Reply, conversation: Conversation, model: ModelSpec, cost: float) -> Playing:
@@ -192,6 +187,10 @@ class Answering:
             headers["content-type"] = CONTENT_TYPES["sse"]
         late = Pause(seconds=self._delay_s(self._spec.refusal_ms))
         return Playing(status=rendered.status, headers=headers, steps=(late, rendered.body), answered=rendered.name)
+
+    @property
+    def _account(self) -> Account:
+        return self._provider.account(self._asked.key)
 
     @property
     def _model(self) -> str:
@@ -254,7 +253,9 @@ class Answering:
         if broken.kind == "html":
             return self._refuse(Refusal(failure="custom.login_page"), broken)
         kind = _FAMILY_STATUS.get(broken.status, "server_error" if broken.status >= 500 else "bad_request")  # noqa: PLR2004
-        playing = self._refuse(Refusal(failure=kind), broken)
+        playing = self._refuse(Refusal(failure=f"custom.{kind}"), broken)
+        if broken.retry_after_s is None:
+            playing.headers.pop("retry-after", None)
         return msgspec.structs.replace(playing, status=broken.status, answered=f"status:{broken.status}")
 
     def _beside(self) -> Playing:
@@ -272,14 +273,16 @@ class Answering:
             refusal = Refusal(failure="custom.no_such_path", numbers={"message": self._asked.path})
         if refusal is not None:
             return self._refuse(refusal)
-        told = listing if self._route.operation == "models" else probe
-        status, body = told(self._provider, self._route.ending, self._now)
+        if self._route.operation == "models":
+            status, body = listing(self._provider, self._route.ending, self._now)
+        else:
+            status, body = probe(self._provider, self._account, self._route.ending, self._now)
         headers = {"content-type": "application/json"}
         late = Pause(seconds=self._delay_s(self._spec.refusal_ms))
         return Playing(status=status, headers=headers, steps=(late, dump(body).encode()))
 
     def _headers(self, model: str) -> dict[str, str]:
-        levels = self._provider.account.levels(model, self._now)
+        levels = self._account.levels(model, self._now)
         told = rate_headers(self._provider.dialect.headers, levels)
         request_id = "request-id" if self._spec.family == "anthropic" else "x-request-id"
         return {**told, request_id: f"req_{self._ids.hex(24)}"}

@@ -23,7 +23,7 @@ _CHATS: Final[tuple[tuple[str, WireName], ...]] = (
     ("/messages/count_tokens", "anthropic_messages"),
     ("/api/chat", "ollama"),
     ("/api/generate", "ollama"),
-    ("/v2/chat", "cohere_v2"),
+    ("/chat", "cohere_v2"),
 )
 _MODELS: Final = ("/models", "/api/tags", "/catalog/models")
 _PROBES: Final = (
@@ -36,6 +36,7 @@ _PROBES: Final = (
     "/api/whoami-v2",
     "/ai/models/search",
     "/health",
+    "/health/liveliness",
     "/api/version",
     "/api/ps",
     "/props",

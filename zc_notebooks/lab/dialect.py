@@ -70,6 +70,15 @@ def _family(paths: Mapping[WireName, str] | str, **dialect: Any) -> Family:
     return Family(paths=paths, dialect=Dialect(**dialect))
 
 
+_ANY_WIRE: Final[Mapping[WireName, str]] = {
+    "openai_chat": "/v1",
+    "openai_responses": "/v1",
+    "anthropic_messages": "/v1",
+    "gemini": "/v1beta",
+    "ollama": "",
+    "cohere_v2": "/v2",
+}
+
 FAMILIES: Final[Mapping[str, Family]] = {
     "groq": _family(
         {"openai_chat": "/openai/v1", "openai_responses": "/openai/v1"},
@@ -94,13 +103,13 @@ FAMILIES: Final[Mapping[str, Family]] = {
     ),
     "mistral": _family("/v1", usage="finish", reasoning="parts", tool_index=False, whole_tool=True, headers="mistral"),
     "deepseek": _family(
-        {"openai_chat": "", "openai_responses": "", "anthropic_messages": "/anthropic"},
+        {"openai_chat": "", "openai_responses": "", "anthropic_messages": "/anthropic/v1"},
         usage="finish",
         comment="keep-alive",
         blank_lines=True,
     ),
     "github_models": _family("/inference"),
-    "cohere": _family({"cohere_v2": "", "openai_chat": "/compatibility/v1"}, headers="cohere"),
+    "cohere": _family({"cohere_v2": "/v2", "openai_chat": "/compatibility/v1"}, headers="cohere"),
     "nvidia": _family("/v1"),
     "cloudflare": _family("/client/v4/accounts/lab/ai/v1", usage="finish"),
     "huggingface": _family(
@@ -121,19 +130,31 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "dashscope": _family({"openai_chat": "/compatible-mode/v1", "openai_responses": "/compatible-mode/v1"}),
     "siliconflow": _family("/v1", usage="finish"),
     "openai": _family({"openai_chat": "/v1", "openai_responses": "/v1"}, headers="openai", reasoning="hidden"),
-    "azure": _family("/openai/v1", prompt_filter=True, headers="azure", reasoning="hidden"),
-    "anthropic": _family({"anthropic_messages": ""}, headers="anthropic"),
-    "ollama": _family({"ollama": "", "openai_chat": "/v1"}, reasoning="reasoning"),
-    "llamacpp": _family({"openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": ""}),
+    "azure": _family(
+        {"openai_chat": "/openai/v1", "openai_responses": "/openai/v1"},
+        prompt_filter=True,
+        headers="azure",
+        reasoning="hidden",
+    ),
+    "anthropic": _family({"anthropic_messages": "/v1"}, headers="anthropic"),
+    "ollama": _family(
+        {"ollama": "", "openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": "/v1"},
+        reasoning="reasoning",
+    ),
+    "llamacpp": _family({"openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": "/v1"}),
     "lmstudio": _family({"openai_chat": "/v1", "openai_responses": "/v1"}),
     "vllm": _family({"openai_chat": "/v1", "openai_responses": "/v1"}),
     "sglang": _family("/v1"),
-    "litellm": _family({"openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": ""}),
-    "minimax": _family("/v1", usage="finish"),
-    "snowflake": _family("/api/v2/cortex/v1", finish=False, usage="finish"),
+    "litellm": _family({"openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": "/v1"}),
+    "minimax": _family(
+        {"openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": "/anthropic/v1"}, usage="finish"
+    ),
+    "snowflake": _family(
+        {"openai_chat": "/api/v2/cortex/v1", "anthropic_messages": "/api/v2/cortex/v1"}, finish=False, usage="finish"
+    ),
     "perplexity": _family("", usage="finish"),
-    "custom": _family({"openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": ""}),
-    "lab": _family({"openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": ""}),
+    "custom": _family(_ANY_WIRE),
+    "lab": _family(_ANY_WIRE),
 }
 
 

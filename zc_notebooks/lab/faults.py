@@ -76,7 +76,7 @@ ABOUT: Final[dict[FaultKind, str]] = {
     "redirect": "HTTP 307 to another host.",
     "reset": "The connection is reset before anything is said.",
     "hang": "Nothing is ever said; the connection stays open.",
-    "status": "A bare HTTP status in the family's error form.",
+    "status": "A bare HTTP status with a body that states nothing.",
     "failure": "One of the provider's own failures.",
     "ok": "Nothing is wrong (a place in a sequence).",
 }

@@ -33,7 +33,7 @@ class Lab:
         scenario: Name of a shipped scenario, a TOML file, or a :class:`Scenario`.
         clock: The lab's time; by default the scenario's start, else the real now, running on.
         seed: The same seed, requests and clock give the same bytes.
-        port: Port on 127.0.0.1; a free one by default.
+        port: Port on 127.0.0.1 of :attr:`url`, each provider's own following it; free ones by default.
         latency: Factor on every simulated wait; 0 answers at once.
 
     Raises:
@@ -72,7 +72,7 @@ class Lab:
         if self._server is None:
             from zc_notebooks.lab.server import LabServer
 
-            server = LabServer(self, self._port)
+            server = LabServer(self, tuple(self._providers), self._port)
             server.start()
             self._server = server
         return self
@@ -98,14 +98,26 @@ class Lab:
 
     @property
     def url(self) -> str:
-        """Root address.
+        """Common origin: below it stands every provider under its name.
 
         Raises:
             RuntimeError: the lab is not started.
         """
+        return f"http://127.0.0.1:{self._running.port}"
+
+    @property
+    def _running(self) -> LabServer:
         if self._server is None:
             raise RuntimeError("the lab is not started: use `with Lab() as lab:` or lab.start()")
-        return f"http://127.0.0.1:{self._server.port}"
+        return self._server
+
+    def origin(self, name: str) -> str:
+        """The provider's own origin (scheme, host, port).
+
+        Raises:
+            KeyError: there is no such provider.
+        """
+        return f"http://127.0.0.1:{self._running.ports[self.scenario.provider(name).name]}"
 
     def base_url(self, name: str, wire: WireName | None = None) -> str:
         """The address a profile of the provider has as ``uri``.
@@ -118,7 +130,7 @@ class Lab:
             KeyError: there is no such provider.
         """
         spec = self.scenario.provider(name)
-        return f"{self.url}/{spec.name}{path_of(spec, wire)}"
+        return f"{self.origin(spec.name)}{path_of(spec, wire)}"
 
     def config_text(self) -> str:
         """A ``zc.toml`` for the whole fleet: providers, chain, reliability."""
@@ -202,14 +214,14 @@ class Lab:
             playing = _nobody(name)
             self._keep(line, playing)
             return playing, lambda: None
-        provider.enter()
+        provider.enter(asked.key)
         try:
             playing = provider.serve(asked, _read(path), line.note)
         except BaseException:
-            provider.leave(asked.number)
+            provider.leave(asked.key, asked.number)
             raise
         self._keep(line, playing)
-        return playing, lambda: provider.leave(asked.number)
+        return playing, lambda: provider.leave(asked.key, asked.number)
 
     def _keep(self, line: _Line, playing: Playing) -> None:
         line.note(status=playing.status or None, answered=playing.answered)

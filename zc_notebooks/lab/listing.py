@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zc_notebooks.lab.scenario import ModelSpec
 
 if TYPE_CHECKING:
+    from zc_notebooks.lab.account import Account
     from zc_notebooks.lab.provider import Provider
 
 _CREATED = 1_767_225_600
@@ -32,6 +33,9 @@ def listing(provider: Provider, ending: str, now: datetime) -> Told:
         return 200, {"data": models, "has_more": False, "first_id": models[0]["id"], "last_id": models[-1]["id"]}
     elif spec.family == "openrouter":
         return 200, {"data": [_openrouter(model) for model in spec.models]}
+    elif spec.family == "mistral":
+        capabilities = {"completion_chat": True, "function_calling": True, "vision": False}
+        models = [{**_openai(one, "mistral"), "type": "base", "capabilities": capabilities} for one in spec.models]
     else:
         models = [_openai(model, spec.family) for model in spec.models]
     single = ending.rpartition("/models/")[2] if "/models/" in ending else None
@@ -41,17 +45,17 @@ def listing(provider: Provider, ending: str, now: datetime) -> Told:
     return 200, {"models": models} if spec.family == "google" and "/openai" not in ending else _list(models)
 
 
-def probe(provider: Provider, ending: str, now: datetime) -> Told:
+def probe(provider: Provider, account: Account, ending: str, now: datetime) -> Told:
     """The answer to a probe that costs no token: status and body."""
     if ending in ("/key", "/auth/key"):
-        return 200, {"data": _openrouter_key(provider, now)}
+        return 200, {"data": _openrouter_key(provider, account, now)}
     if ending == "/ai/models/search":
         models = [{"id": model.id, "name": model.id} for model in provider.spec.models]
         return 200, {"result": models, "success": True, "errors": [], "messages": []}
     if ending == "/api/ps":
         return 200, {"models": [_ollama(model, now) for model in provider.spec.models[:1]]}
     told = _ACCOUNTS.get(ending)
-    return 200, {"status": "ok"} if told is None else told(provider.account.balance_usd)
+    return 200, {"status": "ok"} if told is None else told(account.balance_usd)
 
 
 def _list(models: list[dict[str, Any]]) -> dict[str, Any]:
@@ -95,14 +99,14 @@ def _openrouter(model: ModelSpec) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _openrouter_key(provider: Provider, now: datetime) -> dict[str, Any]:
+def _openrouter_key(provider: Provider, account: Account, now: datetime) -> dict[str, Any]:
     free = [model.id for model in provider.spec.models if model.id.endswith(":free")]
-    levels = provider.account.levels(free[0], now) if free else []
+    levels = account.levels(free[0], now) if free else []
     day = next((level for level in levels if level.quota.per == "day"), None)
     used = {"used": day.used if day else 0, "limit": day.quota.limit if day else 50}
     return {
-        "label": "lab", "usage": 0.0, "limit": provider.account.balance_usd, "is_free_tier": False,
-        "limit_remaining": provider.account.balance_usd, "free_model_daily_requests": used,
+        "label": "lab", "usage": 0.0, "limit": account.balance_usd, "is_free_tier": False,
+        "limit_remaining": account.balance_usd, "free_model_daily_requests": used,
     }  # fmt: skip
 
 

@@ -28,13 +28,24 @@ class Provider:
         self.dialect = dialect(spec.family, spec.deviations)
         self._seed = seed
         self._lock = threading.RLock()
+        self._check_names()
         self.reset()
+
+    def _check_names(self) -> None:
+        """Raises KeyError for a failure the scenario names and the lab does not know."""
+        spec = self.spec
+        words = [*spec.script, *(one.failure for one in spec.flaky), *(one.failure for one in spec.outages)]
+        words += [quota.failure for quota in spec.quotas if quota.failure is not None]
+        for word in words:
+            named = fault(word).failure
+            if named is not None:
+                failure(named, spec.family)
 
     def reset(self) -> None:
         """Back to the state the scenario describes, as of now."""
         with self._lock:
             self.started = self.clock.now()
-            self.account = Account(self.spec, self.started)
+            self._accounts: dict[str | None, Account] = {}
             self._plan = Plan(None)
             self._until: dict[str, datetime] = {}
             self._count = 0
@@ -61,15 +72,23 @@ class Provider:
                 self._count += 1
             return Answering(self, asked, route, self._count, note).answer()
 
-    def enter(self) -> None:
-        """A request began."""
+    def enter(self, key: str | None) -> None:
+        """A request with this key began."""
         with self._lock:
-            self.account.enter()
+            self.account(key).enter()
 
-    def leave(self, number: int) -> None:
-        """A request ended."""
+    def leave(self, key: str | None, number: int) -> None:
+        """It ended."""
         with self._lock:
-            self.account.leave(number)
+            self.account(key).leave(number)
+
+    def account(self, key: str | None) -> Account:
+        """The account of a key; one for all where no key is asked for."""
+        owner = key if key in self.spec.keys else None
+        with self._lock:
+            if owner not in self._accounts:
+                self._accounts[owner] = Account(self.spec, self.started, owner)
+            return self._accounts[owner]
 
     # What follows is for Answering, under the lock.
 

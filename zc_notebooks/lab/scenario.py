@@ -76,6 +76,8 @@ class Quota(Strict, frozen=True, kw_only=True):
     """Patterns of the models it counts."""
     each: Literal["account", "model"] = "account"
     """One counter for all these models together, or one for each."""
+    keys: tuple[str, ...] = ()
+    """The only keys whose accounts have it; all when empty."""
     failure: str | None = None
     """Name of the failure it answers with; by default ``<family>.<counts>_per_<per>``."""
 
@@ -84,13 +86,17 @@ class Quota(Strict, frozen=True, kw_only=True):
         """How it resets."""
         return self.reset or DEFAULT_RESET[self.per]
 
+    def binds(self, key: str | None) -> bool:
+        """Whether the account of ``key`` has this quota."""
+        return not self.keys or key in self.keys
+
     def covers(self, model: str) -> bool:
         """Whether a request to ``model`` is counted."""
         return any(fnmatch.fnmatchcase(model, pattern) for pattern in self.models)
 
 
 class Flaky(Strict, frozen=True, kw_only=True):
-    """A failure that strikes by chance."""
+    """A failure or fault that strikes by chance."""
 
     failure: str
     probability: float
@@ -123,14 +129,14 @@ class ProviderSpec(Strict, frozen=True, kw_only=True, rename={"models": "model",
     pool: str = ""
     """Billing pool; ``lab-<name>`` by default."""
     keys: tuple[str, ...] = ()
-    """Keys it accepts. None: it asks for none."""
+    """Keys it accepts, each with an account of its own. None: it asks for none, and there is one account."""
     models: tuple[ModelSpec, ...]
     quotas: tuple[Quota, ...] = ()
     balance_usd: float | None = None
     """Money on the account; ``None``: it never ends."""
     concurrency: int | None = None
     script: tuple[str, ...] = ()
-    """Answers to the first requests, one each: a failure or fault name, or ``ok``."""
+    """What the first requests meet, one each: a failure or fault by name (``cut:3``), or ``ok``."""
     flaky: tuple[Flaky, ...] = ()
     outages: tuple[Outage, ...] = ()
     latency_ms: float = 40.0

@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ _STARTED_WITHIN_S = 10.0
 _CLOSED_WITHIN_S = 5.0
 _SHORT_S = 0.1
 """Waits up to this long are not worth a look at whether the lab closes."""
+_SHARE = 64
+"""Pieces of one stream after which the others get their turn."""
 _ALL_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
 
@@ -30,13 +32,19 @@ class LabServer:
 
     Args:
         lab: Whose providers answer.
-        port: Port on 127.0.0.1; 0 takes a free one.
+        names: Its providers. Each has an origin of its own, as in life, beside one that has them all by their names.
+        port: Port on 127.0.0.1 of the common origin, the providers' following it; 0 takes free ones.
+
+    Raises:
+        OSError: a port is taken.
     """
 
-    def __init__(self, lab: Lab, port: int = 0) -> None:
+    def __init__(self, lab: Lab, names: Sequence[str], port: int = 0) -> None:
         self._lab = lab
-        self._socket = _listening(port)
-        self.port: int = self._socket.getsockname()[1]
+        self._sockets = _listening([port and port + place for place in range(len(names) + 1)])
+        ports = [one.getsockname()[1] for one in self._sockets]
+        self.port: int = ports[0]
+        self.ports: Mapping[str, int] = dict(zip(names, ports[1:], strict=True))
         self._started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing: asyncio.Event | None = None
@@ -61,7 +69,8 @@ class LabServer:
             loop.call_soon_threadsafe(closing.set)
         if self._thread.ident is not None:
             self._thread.join(_CLOSED_WITHIN_S)
-        self._socket.close()
+        for one in self._sockets:
+            one.close()
 
     def _run(self) -> None:
         try:
@@ -76,7 +85,7 @@ class LabServer:
 
         self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
         config = uvicorn.Config(
-            _application(self._lab, self._closing),
+            _application(self._lab, {port: name for name, port in self.ports.items()}, self._closing),
             http=_protocol_class(),
             ws="none",
             lifespan="off",
@@ -87,21 +96,24 @@ class LabServer:
             timeout_keep_alive=30,
             timeout_graceful_shutdown=2,
         )
-        await _server_class()(config, self._closing, self._started).serve(sockets=[self._socket])
+        await _server_class()(config, self._closing, self._started).serve(sockets=list(self._sockets))
 
 
-def _listening(port: int) -> socket.socket:
-    """A listening socket that says it is TCP: asyncio turns Nagle's algorithm off only then, and it costs 40 ms."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+def _listening(ports: Sequence[int]) -> list[socket.socket]:
+    """Listening sockets that say they are TCP: asyncio turns Nagle's algorithm off only then, and it costs 40 ms."""
+    opened: list[socket.socket] = []
     try:
-        if os.name == "posix":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
-        listening.listen(2048)
+        for port in ports:
+            opened.append(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
+            if os.name == "posix":
+                opened[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            opened[-1].bind(("127.0.0.1", port))
+            opened[-1].listen(2048)
     except OSError:
-        listening.close()
+        for one in opened:
+            one.close()
         raise
-    return listening
+    return opened
 
 
 def _server_class() -> Callable[..., Any]:
@@ -143,15 +155,18 @@ def _protocol_class() -> Any:
     return Protocol
 
 
-def _application(lab: Lab, closing: asyncio.Event) -> Any:
+def _application(lab: Lab, names: Mapping[int, str], closing: asyncio.Event) -> Any:
     from starlette.applications import Starlette
     from starlette.routing import Route
 
     async def endpoint(request: Request) -> Any:
         body = await request.body()
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers.raw}
-        name, _, rest = request.path_params["path"].partition("/")
-        playing, done = lab.receive(name, request.method, f"/{rest}", request.url.query, headers, body)
+        name, path = names.get(request.scope["server"][1], ""), f"/{request.path_params['path']}"
+        if not name:
+            name, _, rest = path[1:].partition("/")
+            path = f"/{rest}"
+        playing, done = lab.receive(name, request.method, path, request.url.query, headers, body)
         playing.headers.setdefault("date", format_datetime(lab.clock.now(), usegmt=True))
         return _Response(playing, closing, done)
 
@@ -198,7 +213,9 @@ class _Response:
     async def _stream(self, steps: Any, transport: asyncio.Transport, receive: Any, send: Any) -> None:
         """Sends pieces as they come; the head goes out with the first of them."""
         begun = False
-        for step in steps:
+        for place, step in enumerate(steps):
+            if place % _SHARE == 0:
+                await asyncio.sleep(0)
             if transport.is_closing():
                 return
             if isinstance(step, Pause):

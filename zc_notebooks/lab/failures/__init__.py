@@ -17,6 +17,8 @@ from zc_notebooks.lab.failures.shape import Failure, Moment, Rendered, moment_of
 
 _TABLES = ("groq", "google", "openrouter", "mistral", "hosts", "chinese", "vendors", "local", "generic")
 
+_ALIASES = {"rate": "requests_per_minute", "quota": "requests_per_day", "overloaded": "capacity"}
+
 __all__ = ["Failure", "Moment", "Rendered", "failure", "failure_response", "failures", "moment_of", "render"]
 
 
@@ -39,7 +41,8 @@ def failure(name: str, family: str = "custom") -> Failure:
         KeyError: there is no such failure; the message names near ones.
     """
     table = failures()
-    for full in (name, f"{family}.{name}", f"custom.{name}"):
+    alias = _ALIASES.get(name, name)
+    for full in (name, f"{family}.{name}", f"{family}.{alias}", f"custom.{name}", f"custom.{alias}"):
         if full in table:
             return table[full]
     import difflib

@@ -4,16 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
-from zc_notebooks.lab.failures.shape import Failure, Moment, chunk, sse
+from zc_notebooks.lab.failures.shape import Body, Failure, Moment, chunk, sse, wait_header
 from zc_notebooks.records import Reason
 
 
-def _error(
-    message: str, kind: str, code: str | int | None = None, param: str | None = None
-) -> Callable[[Moment], object]:
+def _error(message: str, kind: str, code: str | int | None = None, param: str | None = None) -> Body:
     def body(moment: Moment) -> object:
         text = message.format(
             model=moment.model,
@@ -28,11 +25,7 @@ def _error(
     return body
 
 
-def _wait(moment: Moment) -> dict[str, str]:
-    return {"retry-after": str(moment.whole_wait_s)}
-
-
-def _page(title: str) -> Callable[[Moment], str]:
+def _page(title: str) -> Body:
     page = (
         "<html>\r\n<head><title>{0}</title></head>\r\n<body>\r\n<center><h1>{0}</h1></center>\r\n"
         "<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
@@ -48,8 +41,38 @@ def _filtered(moment: Moment) -> object:
             "model": moment.model, "choices": [choice]}  # fmt: skip
 
 
-def _one(kind: str, status: int, reason: Reason, about: str, body: Callable[[Moment], object], **more: Any) -> Failure:
-    return Failure(name=f"custom.{kind}", status=status, reason=reason, about=about, body=body, **more)
+def _one(kind: str, status: int, reason: Reason, about: str, body: Body, **more: Any) -> Failure:
+    def on_its_wire(moment: Moment) -> object:
+        return _reshaped(body(moment), moment, status)
+
+    return Failure(name=f"custom.{kind}", status=status, reason=reason, about=about, body=on_its_wire, **more)
+
+
+_GOOGLE_STATUS = {
+    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 402: "FAILED_PRECONDITION", 403: "PERMISSION_DENIED",
+    404: "NOT_FOUND", 413: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE",
+}  # fmt: skip
+_ANTHROPIC_TYPE = {
+    400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
+    404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 503: "overloaded_error",
+}  # fmt: skip
+
+
+def _reshaped(body: object, moment: Moment, status: int) -> object:
+    """The OpenAI form as the request's own wire would say it; anything else as it is."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
+        return body
+    message = error["message"]
+    if moment.wire == "gemini":
+        told = {"error": {"code": status, "message": message, "status": _GOOGLE_STATUS.get(status, "UNKNOWN")}}
+        return [told] if moment.framing == "json_array" else told
+    if moment.wire == "anthropic_messages":
+        kind = _ANTHROPIC_TYPE.get(status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": message}, "request_id": f"req_{moment.id()}"}
+    if moment.wire == "cohere_v2":
+        return {"id": moment.uuid(), "message": message}
+    return {"error": message} if moment.wire == "ollama" else body
 
 
 _LIMIT = "Rate limit reached for {model}: {used} of {limit} {what} used."
@@ -60,7 +83,7 @@ def _limit(unit: str, period: str, reason: Reason, lasts: Any, number: int) -> F
     return _one(
         f"{unit}_per_{period}", 429, reason, f"The {unit} of a {period} are used up.",
         _error(_LIMIT.replace("{what}", what), "rate_limit_error", "rate_limit_exceeded"),
-        headers=_wait, lasts=lasts, numbers={"limit": number, "used": number},
+        headers=wait_header, lasts=lasts, numbers={"limit": number, "used": number},
     )  # fmt: skip
 
 
@@ -123,12 +146,12 @@ FAILURES: Final[tuple[Failure, ...]] = (
     _one(
         "rate", 429, "minute_limit", "Too many requests; wait two seconds.",
         _error("Rate limit exceeded, please retry later.", "rate_limit_error", "rate_limit_exceeded"),
-        headers=_wait, lasts=2.0,
+        headers=wait_header, lasts=2.0,
     ),
     _one(
         "concurrency", 429, "minute_limit", "Too many requests at the same time.",
         _error("Too many requests: the limit of concurrent requests is {limit}.", "rate_limit_error", "rate_limit_exceeded"),
-        headers=_wait, lasts=1.0, numbers={"limit": 1},
+        headers=wait_header, lasts=1.0, numbers={"limit": 1},
     ),
     _limit("requests", "second", "minute_limit", 1.0, 1),
     _limit("requests", "minute", "minute_limit", 20.0, 60),
