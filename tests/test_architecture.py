@@ -16,16 +16,29 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "result", "images", "prompt_parts", "request_settings", "messages"),
     ("config",),
     (
-        "ledger.list_prices",
         "ledger.prices",
-        "stream_guard",
-        "reliability.steps",
+        "ledger.list_prices",
+        "reliability.answer",
         "reliability.backoff",
+        "reliability.checks",
+        "reliability.classify",
+        "reliability.decide",
+        "reliability.failure_body",
+        "reliability.families",
         "reliability.finish_words",
+        "reliability.instants",
+        "reliability.mark_rules",
+        "reliability.periods",
+        "reliability.phrases",
+        "reliability.quota_headers",
+        "reliability.reset_time",
+        "reliability.rules",
+        "reliability.stated",
+        "reliability.steps",
+        "reliability.walk",
     ),
-    ("reliability.classify", "reliability.reset_time", "reliability.checks", "reliability.walk"),
-    ("wire",),
-    ("borders", "places", "ledger", "sync", "reliability.materialize", "reliability.cooldown"),
+    ("wire", "stream_guard"),
+    ("borders", "places", "ledger", "sync"),
     ("transport", "transport_address", "transport_failure", "transport_pool"),
     ("reliability",),
     ("outcome", "explanation", "turn", "sinks"),
@@ -36,10 +49,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("notebook",),
     ("cli",),
 )
-"""From the leaves up. A module may import its own layer and the ones below it."""
-
-UPWARD: set[tuple[str, str]] = set()
-"""Calls that build each other: the chain offers what the probe does with a chain."""
+"""From the leaves up: pure decisions, then wires, then what touches disk and network, then what people use."""
 
 
 def modules() -> list[Path]:
@@ -49,6 +59,9 @@ def modules() -> list[Path]:
 def name_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
+
+
+MODULES = {f"zc_notebooks.{name_of(path)}" for path in modules()}
 
 
 def layer_of(name: str) -> int:
@@ -68,7 +81,8 @@ def imports(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(inner & MODULES or {node.module})
     return found
 
 
@@ -89,8 +103,6 @@ def test_imports_point_down(path: Path) -> None:
         if not target.startswith("zc_notebooks."):
             continue
         inner = target.removeprefix("zc_notebooks.")
-        if (name, inner) in UPWARD:
-            continue
         assert layer_of(inner) <= layer_of(name), f"{name} imports {inner}, which is above it"
 
 

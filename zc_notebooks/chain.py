@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from zc_notebooks.borders import Borders
 from zc_notebooks.chat import ChatRequest, Identity
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from zc_notebooks.probe import ProbeResult
     from zc_notebooks.status import Status
 
-EMBEDDED_LAB = "no zc.toml found: answering from the embedded lab (simulated providers, no key needed)"
+NO_FILE: Final = "no zc.toml found: answering from the embedded lab (simulated providers, no key needed)"
+NO_PROFILES: Final = "{path} names no provider: answering from the embedded lab (simulated providers, no key needed)"
 
 
 class Chain(Shown):
@@ -350,12 +351,14 @@ def open(  # noqa: A001 (the package is used as zc.open)
     """
     variables = os.environ if environ is None else environ
     found = Path(path) if path is not None else find_config(variables, Path.cwd())
-    if found is not None:
-        return Chain(load_config(found, environ=variables), environ=variables, **options)
-    return _open_lab(variables, quiet=quiet, **options)
+    config = load_config(found, environ=variables) if found is not None else Config()
+    if config.profiles:
+        return Chain(config, environ=variables, **options)
+    why = NO_FILE if found is None else NO_PROFILES.format(path=found)
+    return _open_lab(variables, why=None if quiet else why, **options)
 
 
-def _open_lab(environ: Mapping[str, str], *, quiet: bool, **options: Any) -> Chain:
+def _open_lab(environ: Mapping[str, str], *, why: str | None, **options: Any) -> Chain:
     from zc_notebooks.lab import Lab
 
     lab = Lab("default").start()
@@ -366,7 +369,7 @@ def _open_lab(environ: Mapping[str, str], *, quiet: bool, **options: Any) -> Cha
     except BaseException:
         lab.close()
         raise
-    if not quiet:
+    if why is not None:
         with suppress(OSError, ValueError):
-            sys.stderr.write(EMBEDDED_LAB + "\n")
+            sys.stderr.write(why + "\n")
     return chain
