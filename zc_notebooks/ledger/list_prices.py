@@ -35,8 +35,8 @@ _PROVIDERS: Final[Mapping[str, str]] = {
 }
 """Family → provider of the table. Every other family has no list price."""
 
-_UNCOUNTED: Final = ("output_citation_mtok",)
-"""Charges for things no response counts for us: a model with one of them has no price we could compute."""
+_BEYOND: Final = ("requests_kcount", "output_reasoning_mtok", "output_citation_mtok")
+"""Charges the formula has no term for. A model with one of them has no list price here: a part is not the price."""
 
 
 class Rates(Record, frozen=True, kw_only=True):
@@ -46,10 +46,6 @@ class Rates(Record, frozen=True, kw_only=True):
     output: Decimal | None
     cached_input: Decimal | None = None
     """``None``: cached tokens cost what the others do."""
-    reasoning: Decimal | None = None
-    """``None``: reasoning tokens cost what the rest of the output does."""
-    per_request: Decimal = Decimal(0)
-    """USD for the request itself."""
     source: str = ""
 
 
@@ -61,20 +57,13 @@ def list_rates(family: str, model: str, input_tokens: int, at: datetime) -> Rate
         return None
     info, source = found
     listed = info.get_prices(at).__dict__
-    if any(listed.get(name) is not None for name in _UNCOUNTED):
+    if any(listed.get(name) is not None for name in _BEYOND):
         return None
-
-    def rate(name: str) -> Decimal | None:
-        return _at_length(listed.get(name), input_tokens)
-
-    per_thousand = rate("requests_kcount") or Decimal(0)
     return Rates(
-        input=rate("input_mtok"),
-        output=rate("output_mtok"),
-        cached_input=rate("cache_read_mtok"),
-        reasoning=rate("output_reasoning_mtok"),
-        per_request=per_thousand.scaleb(-3),
-        source=f"{source}, fee per request included" if per_thousand else source,
+        input=_at_length(listed.get("input_mtok"), input_tokens),
+        output=_at_length(listed.get("output_mtok"), input_tokens),
+        cached_input=_at_length(listed.get("cache_read_mtok"), input_tokens),
+        source=source,
     )
 
 

@@ -81,19 +81,17 @@ def _decimal(rate: float | None) -> Decimal | None:
 
 def _cost(rates: Rates, usage: Usage) -> Decimal | None:
     into, cached, out = usage.input_tokens or 0, usage.cached_tokens or 0, usage.output_tokens or 0
-    thought = 0 if rates.reasoning is None else min(usage.reasoning_tokens or 0, out)
     parts = (
         (into - cached, rates.input),
         (cached, rates.input if rates.cached_input is None else rates.cached_input),
-        (out - thought, rates.output),
-        (thought, rates.reasoning),
+        (out, rates.output),
     )
     total = _ZERO
     for tokens, rate in parts:
         if tokens and not _usable(rate):
             return None
-        total += tokens * (rate or _ZERO) if tokens else _ZERO
-    return total.scaleb(-6) + rates.per_request
+        total += tokens * rate if tokens and rate is not None else _ZERO
+    return total.scaleb(-6)
 
 
 def _usable(rate: Decimal | None) -> bool:

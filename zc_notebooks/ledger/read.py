@@ -179,8 +179,9 @@ class Ledger:
         self._store.close()
 
     def __repr__(self) -> str:
-        rows = sum(segment.rows for segment in self._scanner.segments.values())
-        return f"Ledger({_count(rows, 'row')}, {_count(len(self._scanner.segments), 'file')})"
+        segments = list(self._scanner.segments.values())
+        rows = sum(segment.rows for segment in segments)
+        return f"Ledger({_count(rows, 'row')}, {_count(len(segments), 'file')})"
 
 
 class Follower:
