@@ -60,7 +60,7 @@ class Answer:
         """Header quotas with nothing left; the only one there is, when it does not say what is left."""
         found = tuple(one for one in self.quotas if one.name != "other")
         gone = tuple(one for one in found if one.exhausted)
-        if not gone and len(found) == 1 and found[0].remaining is None and found[0].reset is not None:
+        if not gone and len(found) == 1 and found[0].remaining is None and found[0].reset_text:
             return found
         return gone
 
@@ -68,7 +68,7 @@ class Answer:
     def quotas(self) -> tuple[Dimension, ...]:
         """Every quota that the headers, and headers quoted in the body, describe."""
         merged = {**self.body.headers, **self.headers} if self.body.headers else self.headers
-        return dimensions(merged, self.known.periods, self.now)
+        return dimensions(merged, self.known.periods)
 
     @cached_property
     def said(self) -> list[Stated]:

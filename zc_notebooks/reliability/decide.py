@@ -31,7 +31,6 @@ from zc_notebooks.reliability.rules import (
     SERVER_ERROR,
     STREAM_CUT,
     TOKEN_DAY,
-    WINDOW,
     Period,
     Rule,
     meaning,
@@ -194,11 +193,7 @@ def _early_phrases(answer: Answer) -> Decision | None:
     if not (answer.phrases_count or server):
         return None
     for found in answer.body.messages:
-        if server:
-            words = phrases.context_phrase(found.low)
-            hit = (words, WINDOW) if words else None
-        else:
-            hit = phrases.before_limits(found.low, window=not answer.limited)
+        hit = phrases.context(found.low) if server else phrases.before_limits(found.low, window=not answer.limited)
         if hit:
             return _decided(hit[1], _phrase(found), hit[0], _saying(hit[1]))
     return None
@@ -212,11 +207,10 @@ def _limits(answer: Answer) -> Decision | None:
     if named is not None:
         return named
     for found in answer.body.messages or answer.body.titles:
-        quota = phrases.find(found.low, ((phrases.QUOTA, DAY),))
-        rate = quota or phrases.find(found.low, ((phrases.RATE, MINUTE),))
-        if rate:
+        hit = phrases.limits(found.low)
+        if hit:
             named = None if answer.limited else _period_words(answer)
-            return named or _by_header(answer, _phrase(found), rate[0], long=quota is not None)
+            return named or _by_header(answer, _phrase(found), hit[0], long=hit[1] is DAY)
     return None
 
 
@@ -242,7 +236,7 @@ def _by_header(answer: Answer, where: str, value: str, *, long: bool) -> Decisio
         which = f"header: nothing left of {named[1]}"
         return _decided(_MEANS[named[0]], which, value, _saying(_MEANS[named[0]]), period=named[0])
     waits = (*retry_after(answer.headers, answer.now), *answer.said)
-    resets = [one.reset for one in answer.exhausted if one.reset is not None]
+    resets = [at for one in answer.exhausted if (at := one.reset(answer.now)) is not None]
     if any(one.seconds(answer.now) >= LONG_S for one in waits or resets):
         return _decided(DAY, where, value, "a limit that comes back after five hours or later")
     return _decided(MINUTE, where, value, _saying(MINUTE))
@@ -262,7 +256,7 @@ def _late_phrases(answer: Answer) -> Decision | None:
 def _unreached(answer: Answer) -> Decision | None:
     """Without any status: the words of a connection that failed."""
     for found in answer.body.messages:
-        hit = phrases.find(found.low, ((phrases.NETWORK_WORDS, NETWORK),))
+        hit = phrases.unreached(found.low)
         if hit:
             return _decided(NETWORK, _phrase(found), hit[0], "the connection failed")
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from zc_notebooks.records import Record
@@ -55,7 +56,12 @@ class Dimension(Record, frozen=True, kw_only=True):
     period: str
     limit: int | None = None
     remaining: int | None = None
-    reset: Stated | None = None
+    reset_text: str = ""
+    """As the header has it."""
+
+    def reset(self, now: datetime) -> Stated | None:
+        """When it comes back, if a header says so."""
+        return parse_reset(self.reset_text, now) if self.reset_text else None
 
     @property
     def exhausted(self) -> bool:
@@ -68,24 +74,25 @@ class Dimension(Record, frozen=True, kw_only=True):
         return self.name if self.period == "unknown" else f"{self.name}/{self.period}"
 
 
-def dimensions(headers: Mapping[str, str], periods: Mapping[str, str], now: datetime) -> tuple[Dimension, ...]:
+def dimensions(headers: Mapping[str, str], periods: Mapping[str, str]) -> tuple[Dimension, ...]:
     """The quotas that ``headers`` (any case) describe; ``periods`` says which period a bare dimension has."""
     raw: dict[str, dict[str, str]] = {}
     for header, value in headers.items():
         name = header.lower()
         if "ratelimit" in name or name.startswith("x-trial-"):
             _collect(raw, name, value)
-    return tuple(_dimension(what, fields, periods, now) for what, fields in raw.items())
+    return tuple(_dimension(what, fields, periods) for what, fields in raw.items())
 
 
 def headroom(periods: Mapping[str, str], headers: Mapping[str, str], now: datetime) -> tuple[Headroom, ...]:
     """The quotas of which something is said to remain (0 included), with the instant each comes back."""
     now = aware(now)
     found = []
-    for one in dimensions(headers, periods, now):
+    for one in dimensions(headers, periods):
         if one.remaining is None:
             continue
-        resets = None if one.reset is None else one.reset.at or later(now, one.reset.wait_s or 0.0)
+        reset = one.reset(now)
+        resets = None if reset is None else reset.at or later(now, reset.wait_s or 0.0)
         found.append(
             Headroom(
                 dimension=one.name,
@@ -110,6 +117,7 @@ def _collect(raw: dict[str, dict[str, str]], name: str, value: str) -> None:
         raw.setdefault(what, {})[kind] = value
 
 
+@lru_cache(maxsize=1024)
 def _split(name: str) -> tuple[str, str] | None:
     """``(limit | remaining | reset, what it counts)`` of a header name."""
     if match := _GENERIC.fullmatch(name):
@@ -123,12 +131,11 @@ def _split(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _key(what: str, periods: Mapping[str, str]) -> tuple[str, str]:
-    """(dimension, period) of what a header counts."""
+@lru_cache(maxsize=1024)
+def _key(what: str) -> tuple[str, str]:
+    """(dimension, period or nothing) of what a header counts."""
     tail = _TAIL.fullmatch(what)
-    if tail:
-        return _name(tail[1]), _PERIODS[tail[2]]
-    return _name(what), periods.get(what, "unknown")
+    return (_name(tail[1]), _PERIODS[tail[2]]) if tail else (_name(what), "")
 
 
 def _name(what: str) -> str:
@@ -141,15 +148,14 @@ def _name(what: str) -> str:
     return "requests" if "request" in what else "other"
 
 
-def _dimension(what: str, fields: Mapping[str, str], periods: Mapping[str, str], now: datetime) -> Dimension:
-    name, period = _key(what, periods)
-    reset = fields.get("reset")
+def _dimension(what: str, fields: Mapping[str, str], periods: Mapping[str, str]) -> Dimension:
+    name, period = _key(what)
     return Dimension(
         name=name,
-        period=period,
+        period=period or periods.get(what, "unknown"),
         limit=_amount(fields.get("limit")),
         remaining=_amount(fields.get("remaining")),
-        reset=parse_reset(reset, now) if reset else None,
+        reset_text=fields.get("reset", ""),
     )
 
 

@@ -96,13 +96,13 @@ def _instant_field(where: str, value: str, zone: str, now: datetime) -> list[Sta
 
 
 def _of_headers(exhausted: tuple[Dimension, ...], period: Period, now: datetime) -> Stated | None:
-    resets = [one.reset for one in exhausted if one.reset is not None and fits(one, period)]
-    found = longest(resets, now)
+    resets = [(one.label, at) for one in exhausted if fits(one, period) and (at := one.reset(now)) is not None]
+    found = longest((at for _, at in resets), now)
     if found is None:
         return None
-    which = next(one for one in exhausted if one.reset is found)
+    label = next(name for name, at in resets if at is found)
     at = instant(found.at, now)
-    where = f"header: reset of {which.label}, of which {which.remaining if which.remaining is not None else 0} remain"
+    where = f"header: reset of {label}, of which nothing remains"
     value = f"{found.at:%Y-%m-%dT%H:%M:%SZ}" if found.at else f"{found.wait_s:g} s"
     return Stated(wait_s=found.wait_s, at=at.at if at else None, where=where, value=value)
 

@@ -1,0 +1,193 @@
+"""``explain``: one recorded response in, its meaning out, in the form of ``zc explain --json``."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.conftest import load_cases
+from zc_notebooks.explanation import explain, explain_case
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+KEYS = [
+    *("outcome", "reason", "scope", "class", "retry_after_s", "resets_at", "reset_source", "text", "reasoning"),
+    *("finish_reason", "usage", "tool_calls", "evidence", "action"),
+]
+
+ANSWER = {
+    "choices": [{"message": {"content": "Hello", "reasoning_content": "hm"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
+}
+
+
+def explained(status: int = 200, body: Any = "", **how: Any) -> dict[str, Any]:
+    """The plain form of an explanation; a body that is no text becomes JSON."""
+    text = body if isinstance(body, str | bytes) else json.dumps(body)
+    return explain(**{"provider": "custom", "now": NOW} | how, status=status, body=text).to_dict()
+
+
+def test_the_json_form() -> None:
+    """Exactly these keys, all of plain data, for a success and for a failure."""
+    for found in (explained(200, ANSWER), explained(429, {"error": {"message": "x"}}, headers={"Retry-After": "7"})):
+        assert list(found) == KEYS
+        assert json.loads(json.dumps(found)) == found
+
+
+def test_an_answer() -> None:
+    """A good answer has its text, reasoning, finish word and usage; unknown figures are null."""
+    found = explained(200, ANSWER)
+    assert (found["outcome"], found["reason"], found["class"], found["scope"]) == ("ok", "ok", None, None)
+    assert (found["text"], found["reasoning"], found["finish_reason"]) == ("Hello", "hm", "stop")
+    assert found["usage"] == {"input": 9, "output": 2, "cached": None, "reasoning": None}
+    assert found["action"] == "the answer is used"
+
+
+def test_an_answer_without_usage() -> None:
+    """Usage that was not sent is null, not zeros."""
+    assert explained(200, {**ANSWER, "usage": None})["usage"] is None
+
+
+def test_thinking_spans_are_no_text() -> None:
+    """Spec 1: a span leaves the text and joins the reasoning; nothing else left is an empty answer."""
+    answer = {"choices": [{"message": {"content": "<think>hm</think>Hi"}, "finish_reason": "stop"}]}
+    found = explained(200, answer)
+    assert (found["text"], found["reasoning"]) == ("Hi", "hm")
+    answer["choices"][0]["message"]["content"] = "<think>hm</think>\n"
+    found = explained(200, answer)
+    assert (found["outcome"], found["reason"], found["class"]) == ("error", "empty", "transient")
+
+
+@pytest.mark.parametrize(
+    ("wire", "body", "arguments"),
+    [
+        ("openai_chat",
+         {"choices": [{"message": {"tool_calls": [{"function": {"name": "f", "arguments": '{"a":1}'}}]}}]}, '{"a":1}'),
+        ("ollama",
+         {"message": {"tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}]}, "done": True}, {"a": 1}),
+        ("gemini",
+         {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": {"a": 1}}}]},
+                          "finishReason": "STOP"}]}, {"a": 1}),
+    ],
+)  # fmt: skip
+def test_tool_calls_as_the_wire_has_them(wire: str, body: dict[str, Any], arguments: Any) -> None:
+    """Arguments stay text where the wire sends text, and an object where it sends an object."""
+    found = explained(200, body, wire=wire)
+    assert found["outcome"] == "ok"
+    assert found["tool_calls"] == [{"name": "f", "arguments": arguments}]
+
+
+def test_the_familys_own_wire_is_the_default() -> None:
+    """A family of the catalogue is read by its wire, an unknown one by OpenAI's."""
+    body = {"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}
+    assert explained(200, body, provider="google")["text"] == "Hi"
+    assert explained(200, body, provider="nobody")["outcome"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "finish", "text"),
+    [
+        ('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n', "stream_cut", None, "Hi"),
+        ('data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"content_filter"}]}\n\ndata: [DONE]\n\n',
+         "content_filter", "content_filter", "Hi"),
+        ('data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"length"}]}\n\ndata: [DONE]\n\n',
+         "ok", "length", "Hi"),
+        ('data: {"error":{"message":"Rate limit on requests per day","code":429}}\n\ndata: [DONE]\n\n',
+         "daily_limit", None, None),
+        ("", "stream_cut", None, None),
+        ("<html><title>Sign in</title></html>", "server_error", None, None),
+    ],
+)  # fmt: skip
+def test_streams(body: str, reason: str, finish: str | None, text: str | None) -> None:
+    """Behaviours 121 and 122: what had arrived is shown, and why it is no answer."""
+    found = explained(200, body, stream=True, headers={"content-type": "text/event-stream", "retry-after": "31"})
+    assert (found["reason"], found["finish_reason"], found["text"]) == (reason, finish, text)
+    assert found["outcome"] == {"ok": "ok", "stream_cut": "truncated"}.get(reason, "error")
+    assert found["retry_after_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("status", "provider", "message", "headers", "action"),
+    [
+        (429, "custom", "Rate limit", {"retry-after": "7"},
+         "the same candidate again after 7 s, up to 2 more times, then the next one; "
+         "everything of this key and pool is marked until 2026-06-01 12:00:07 UTC (stated)"),
+        (429, "custom", "Rate limit", {"retry-after": "61"},
+         "the next candidate at once, since 61 s is above the cap of 60 s; "
+         "everything of this key and pool is marked until 2026-06-01 12:01:01 UTC (stated)"),
+        (429, "custom", "Rate limit for model m", {},
+         "the same candidate again after a short backoff, up to 2 more times, then the next one; "
+         "this model is marked until 2026-06-01 12:00:10 UTC (guessed)"),
+        (429, "openrouter", "Rate limit exceeded: free-models-per-day", {},
+         "the next candidate at once; *:free is marked until 2026-06-02 00:00:00 UTC (inferred)"),
+        (429, "custom", "requests per day", {},
+         "the next candidate at once; "
+         "everything of this key and pool is marked until 2026-06-01 13:00:00 UTC (guessed)"),
+        (401, "custom", "x", {}, "the next candidate at once; no mark"),
+        (402, "openrouter", "can only afford 3395", {},
+         "once more with max_tokens at most 3395, then the next candidate; no mark"),
+        (400, "custom", "maximum context length is 8192 tokens", {},
+         "the next candidate with a larger declared window than 8,192 tokens; no mark"),
+        (503, "custom", "busy", {},
+         "the same candidate again after a short backoff, up to 2 more times, then the next one; no mark"),
+    ],
+)  # fmt: skip
+def test_what_a_chain_does_next(status: int, provider: str, message: str, headers: dict[str, str], action: str) -> None:
+    """Each class of verdict has its action and its mark, in one sentence."""
+    found = explain(provider=provider, status=status, headers=headers, body=json.dumps({"error": message}), now=NOW)
+    assert found.action == action
+    assert action in found.sentence()
+
+
+def test_repr_is_one_short_line() -> None:
+    """No address, no body: what it is and when it is back."""
+    found = explain(provider="custom", status=429, headers={"retry-after": "7"}, body="Rate limit", now=NOW)
+    assert repr(found) == "Explanation(error: minute_limit, back in 7 s (stated))"
+    found = explain(provider="cloudflare", status=429, body='{"errors":[{"code":4006}],"success":false}', now=NOW)
+    assert repr(found) == "Explanation(error: daily_limit, back at 2026-06-02 00:00:00 UTC (inferred))"
+
+
+def test_keys_are_not_shown() -> None:
+    """A provider that echoes a key does not get it into an explanation."""
+    key = "sk-" + "f00dbabe" * 5
+    found = explain(provider="custom", status=401, body=json.dumps({"error": {"message": f"bad key {key}"}}), now=NOW)
+    assert key not in json.dumps(found.to_dict()) + found.sentence() + repr(found)
+
+
+@pytest.mark.parametrize(
+    ("case", "named"),
+    [
+        ({}, "provider"),
+        ({"provider": "groq", "body": ""}, "status"),
+        ({"provider": "groq", "status": "429", "body": ""}, "status"),
+        ({"provider": "groq", "status": 429}, "body"),
+        ({"provider": "groq", "status": 429, "body": "", "headers": [1]}, "headers"),
+        ({"provider": "groq", "status": 429, "body": "", "wire": "telex"}, "telex"),
+    ],
+)
+def test_a_case_that_is_none(case: dict[str, Any], named: str) -> None:
+    """Bad input gets one clear sentence that names the field."""
+    with pytest.raises(ValueError, match=named):
+        explain_case(case)
+
+
+@pytest.mark.skipif(not load_cases(), reason="the folder of recorded responses was not delivered")
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=case["name"]) for case in load_cases() if case["expect"]["outcome"] == "ok"] or [None],
+)
+def test_recorded_answers(case: dict[str, Any]) -> None:
+    """Every recorded answer: text, reasoning, finish word, usage and tool calls as the recording says."""
+    expect = case["expect"]
+    found = explain_case(case, now=NOW).to_dict()
+    for field in ("outcome", "reason", "text", "reasoning", "finish_reason", "usage", "retry_after_s", "resets_at"):
+        assert found[field] == expect[field], field
+    assert [plain(call) for call in found["tool_calls"]] == [plain(call) for call in expect.get("tool_calls", [])]
+
+
+def plain(call: dict[str, Any]) -> tuple[str, Any]:
+    """A call with its arguments parsed; no arguments are an empty object."""
+    arguments = call["arguments"]
+    return call["name"], json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
