@@ -1,11 +1,11 @@
-"""Finds the phrases of :mod:`.phrase_rows` in one message, in the order of spec 4.2. Pure."""
+"""Finds the phrases of :mod:`.families.anyone_phrases` in one message, in the order of spec 4.2. Pure."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from zc_notebooks.reliability.phrase_rows import (
+from zc_notebooks.reliability.families.anyone_phrases import (
     CONTENT,
     CONTEXT,
     DENIED,

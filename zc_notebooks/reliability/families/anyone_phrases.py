@@ -37,7 +37,7 @@ class Row(Record, frozen=True, kw_only=True):
 
 CONTEXT: Final = Row(
     rule=WINDOW,
-    near=('context', 'token', 'length', 'prompt', 'input', 'max_seq_len', 'maximum limit'),
+    near=("context", "token", "length", "prompt", "input", "max_seq_len", "maximum limit"),
     phrases=(
         "exceeds the context window",
         "exceeds the available context size",
@@ -77,11 +77,11 @@ CONTEXT: Final = Row(
         "must be less than max_seq_len",
         "please reduce the length of the messages",
     ),
-    chinese=('上下文长度', '超过最大长度', '超出最大长度', '输入过长', '输入长度超'),
+    chinese=("上下文长度", "超过最大长度", "超出最大长度", "输入过长", "输入长度超"),
 )
 TOOL_CALL: Final = Row(
     rule=TOOL_SCHEMA,
-    near=('tool', 'was not in request', 'call a function'),
+    near=("tool", "was not in request", "call a function"),
     phrases=(
         "tool call validation failed",
         "was not in request",
@@ -92,7 +92,7 @@ TOOL_CALL: Final = Row(
 )
 CONTENT: Final = Row(
     rule=CONTENT_FILTER,
-    near=('content', 'usage', 'safety', 'flagged', 'high risk'),
+    near=("content", "usage", "safety", "flagged", "high risk"),
     phrases=(
         "content management policy",
         "content filtering policy",
@@ -111,11 +111,29 @@ CONTENT: Final = Row(
         "rejected as a result of our safety system",
         "blocked by our content",
     ),
-    chinese=('敏感内容', '不安全', '违规内容', '内容安全'),
+    chinese=("敏感内容", "不安全", "违规内容", "内容安全"),
 )
 MONEY: Final = Row(
     rule=BALANCE,
-    near=('balance', 'credit', 'quota', 'fund', 'extra usage', 'package', 'spend', 'key limit', 'billing', 'budget', 'payment', 'card on file', 'arrears', 'overdue', 'good standing', 'free tier', 'afford'),
+    near=(
+        "balance",
+        "credit",
+        "quota",
+        "fund",
+        "extra usage",
+        "package",
+        "spend",
+        "key limit",
+        "billing",
+        "budget",
+        "payment",
+        "card on file",
+        "arrears",
+        "overdue",
+        "good standing",
+        "free tier",
+        "afford",
+    ),
     phrases=(
         "insufficient balance",
         "insufficient_balance",
@@ -167,11 +185,11 @@ MONEY: Final = Row(
         "free allocated quota exceeded",
         "free tier of the model has been exhausted",
     ),
-    chinese=('余额不足', '余额已用完', '欠费', '请充值', '额度不足', '额度已用尽'),
+    chinese=("余额不足", "余额已用完", "欠费", "请充值", "额度不足", "额度已用尽"),
 )
 QUOTA: Final = Row(
     rule=DAY,
-    near=('limit', 'quota', 'per day', 'allocation'),
+    near=("limit", "quota", "per day", "allocation"),
     phrases=(
         "quota exhausted",
         "per day",
@@ -189,10 +207,10 @@ QUOTA: Final = Row(
         "daily free allocation",
     ),
 )
-"""Period quotas, looked for on any 4xx. On a limit, every word for a period is read (:mod:`.periods`)."""
+"""Period quotas, looked for on any 4xx. On a limit, every word for a period is read (:mod:`zc_notebooks.reliability.periods`)."""
 RATE: Final = Row(
     rule=MINUTE,
-    near=('rate', 'too many', 'minute', 'throttled'),
+    near=("rate", "too many", "minute", "throttled"),
     phrases=(
         "rate limit",
         "rate_limit",
@@ -202,11 +220,25 @@ RATE: Final = Row(
         "per minute",
         "being throttled",
     ),
-    chinese=('速率限制', '请求过于频繁', '并发数过高', '频率过高'),
+    chinese=("速率限制", "请求过于频繁", "并发数过高", "频率过高"),
 )
 DENIED: Final = Row(
     rule=PERMISSION,
-    near=('plan', 'subscription', 'permission', 'denied', 'forbidden', 'allowed', 'authorized', 'access', 'location', 'country', 'region', 'organization', 'terms'),
+    near=(
+        "plan",
+        "subscription",
+        "permission",
+        "denied",
+        "forbidden",
+        "allowed",
+        "authorized",
+        "access",
+        "location",
+        "country",
+        "region",
+        "organization",
+        "terms",
+    ),
     phrases=(
         "plan does not include",
         "plan doesn't include",
@@ -229,11 +261,11 @@ DENIED: Final = Row(
         "organization has been restricted",
         "accept the terms",
     ),
-    chinese=('没有权限', '无权限', '无权访问'),
+    chinese=("没有权限", "无权限", "无权访问"),
 )
 KEY: Final = Row(
     rule=AUTH,
-    near=('api key', 'api-key', 'authentic', 'auth failed', 'unauthorized', 'token', 'credentials', 'unregistered'),
+    near=("api key", "api-key", "authentic", "auth failed", "unauthorized", "token", "credentials", "unregistered"),
     phrases=(
         "invalid api key",
         "invalid api-key",
@@ -260,11 +292,11 @@ KEY: Final = Row(
         "invalid authentication",
         "invalid credentials",
     ),
-    chinese=('鉴权失败', '身份验证失败', '无效的令牌', '密钥无效'),
+    chinese=("鉴权失败", "身份验证失败", "无效的令牌", "密钥无效"),
 )
 FULL: Final = Row(
     rule=CAPACITY,
-    near=('load', 'demand', 'traffic', 'unavailable', 'capacity', 'data centers', 'busy', 'degraded', 'deployments'),
+    near=("load", "demand", "traffic", "unavailable", "capacity", "data centers", "busy", "degraded", "deployments"),
     phrases=(
         "overloaded",
         "high demand",
@@ -284,11 +316,24 @@ FULL: Final = Row(
         "degraded function",
         "no deployments available",
     ),
-    chinese=('访问量过大', '负载已饱和', '系统繁忙', '服务繁忙', '过载'),
+    chinese=("访问量过大", "负载已饱和", "系统繁忙", "服务繁忙", "过载"),
 )
 UNREACHED: Final = Row(
     rule=NETWORK,
-    near=('time', 'deadline', 'connect', 'peer', 'hang up', 'econn', 'etimed', 'enotfound', 'name', 'getaddrinfo', 'certificate', 'network'),
+    near=(
+        "time",
+        "deadline",
+        "connect",
+        "peer",
+        "hang up",
+        "econn",
+        "etimed",
+        "enotfound",
+        "name",
+        "getaddrinfo",
+        "certificate",
+        "network",
+    ),
     phrases=(
         "timeout",
         "timed out",
@@ -334,7 +379,7 @@ MODEL_GONE: Final = (
 """Beside the word "model" within one ``: `` segment."""
 NO_SUCH_MODEL: Final = Row(
     rule=NOT_FOUND,
-    near=('model', 'endpoints'),
-    phrases=('invalid model', 'no such model', 'no model found', 'no endpoints found'),
-    chinese=('模型不存在', '模型不可用'),
+    near=("model", "endpoints"),
+    phrases=("invalid model", "no such model", "no model found", "no endpoints found"),
+    chinese=("模型不存在", "模型不可用"),
 )
