@@ -144,8 +144,10 @@ def begin(connection: sqlite3.Connection, *, briefly: bool = False) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, *, briefly: bool) -> None:
+    # Tables first: another process may commit tables and sign, together, between the two questions.
+    tables = _one(connection, "SELECT count(*) FROM sqlite_master")
     mine = _one(connection, "PRAGMA application_id") == APPLICATION_ID
-    if not mine and _one(connection, "SELECT count(*) FROM sqlite_master"):
+    if tables and not mine:
         raise ForeignFile("it is another program's database")
     for table in _TABLES:
         columns = _columns(connection, table)
