@@ -69,6 +69,16 @@ def test_local_midnight_changes_nothing(tmp_path: Path) -> None:
     assert path.name.startswith("attempts-2026-11-30-")
 
 
+def test_a_change_of_directory_moves_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative folder means the one it meant when the writer was made."""
+    monkeypatch.chdir(tmp_path)
+    writer = LedgerWriter("ledger")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert writer.write(row())
+    assert len(lines(tmp_path / "ledger")) == 1
+
+
 def test_writers_of_one_process_never_share_a_file(tmp_path: Path) -> None:
     """Two writers have two files."""
     first, second = LedgerWriter(tmp_path), LedgerWriter(tmp_path)

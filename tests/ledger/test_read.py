@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -194,6 +196,26 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     found = Ledger(tmp_path).check()
     assert found.left_out == {"secret.jsonl": "Permission denied"}
     assert found.rows == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text on this system")
+def test_a_name_of_any_bytes_can_be_reported(tmp_path: Path) -> None:
+    """Names that are no text, or have line ends in them, are shown as one line and can be written as JSON."""
+    for name in (b"\xff.txt", b"a\nb.jsonl"):
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_bytes(b"[]\n")
+    found = Ledger(tmp_path).check()
+    assert found.left_out == {"\ufffd.txt": "not a .jsonl file"}
+    assert [line.file for line in found.bad] == ["a b.jsonl"]
+    assert msgspec.json.decode(msgspec.json.encode(found))["foreign"] == 1
+
+
+def test_a_closed_ledger_says_so(tmp_path: Path) -> None:
+    """One sentence, and closing twice is no fault."""
+    ledger = Ledger(tmp_path)
+    ledger.close()
+    ledger.close()
+    with pytest.raises(LedgerError, match="this ledger was closed"):
+        ledger.attempts()
 
 
 def test_a_file_in_place_of_a_folder_is_one_sentence(tmp_path: Path) -> None:

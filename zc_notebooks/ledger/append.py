@@ -29,7 +29,7 @@ from zc_notebooks.redact import redact
 _DAY_S: Final = 86_400
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _NAMED_CALLS: Final = 20
 
 _log = logging.getLogger(__name__)
@@ -59,6 +59,7 @@ class LedgerWriter:
         gather: bool = False,
     ) -> None:
         self.folder = Path(folder)
+        self._place = self.folder.expanduser().absolute()  # a later change of directory moves no rows
         self._fsync = durability == "fsync"
         self._clock = clock
         self._gather = gather
@@ -142,17 +143,17 @@ class LedgerWriter:
 
     def _open(self, day: int) -> None:
         self._drop()
-        path = self.folder / new_name(date.fromordinal(_EPOCH_DAY + day))
+        path = self._place / new_name(date.fromordinal(_EPOCH_DAY + day))
         try:
             fd = os.open(path, _FLAGS, 0o600)
         except FileNotFoundError:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._place.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = os.open(path, _FLAGS, 0o600)
         hold(fd)
         stat = os.fstat(fd)
         self._fd, self._path, self._day, self._inode = fd, path, day, (stat.st_dev, stat.st_ino)
         if self._fsync:
-            _sync_folder(self.folder)
+            _sync_folder(self._place)
 
     def _drop(self) -> None:
         """Lets the file go; one that never got a row is removed."""

@@ -92,11 +92,14 @@ class Ledger:
         self._scanner = Scanner(self.folder.absolute())
         self._store = Store()
         self._look = 0
+        self._closed = False
         self._follower = Follower(self._new_since, self.refresh())
 
     def refresh(self) -> int:
         """Takes in what changed in the folder since the last look; the number of this look. Every query does it."""
         with self._lock:
+            if self._closed:
+                raise LedgerError("this ledger was closed; open it again")
             self._look += 1
             try:
                 self._store.change(self._scanner.gone(), self._scanner.fresh(), self._look)
@@ -157,7 +160,7 @@ class Ledger:
             left_out = dict(self._scanner.left_out)
         bad = [line for segment in segments for line in segment.described()]
         return LedgerCheck(
-            files=len(segments),
+            files=sum(segment.name not in left_out for segment in segments),
             rows=found["n"],
             torn=sum(segment.torn + segment.left_over("torn") for segment in segments),
             foreign=sum(segment.foreign + segment.left_over("foreign") for segment in segments),
@@ -176,7 +179,9 @@ class Ledger:
 
     def close(self) -> None:
         """Frees the memory. The object cannot be used afterwards."""
-        self._store.close()
+        with self._lock:
+            self._closed = True
+            self._store.close()
 
     def __repr__(self) -> str:
         segments = list(self._scanner.segments.values())

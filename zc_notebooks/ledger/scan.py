@@ -17,7 +17,9 @@ from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.lines import LONGEST, PIECE, TOO_LONG, BadLine, LineKind, judge, sort_lines
 from zc_notebooks.ledger.segments import SUFFIX, held
 from zc_notebooks.records import Record
+from zc_notebooks.redact import short
 
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _KEPT: Final = 100
 """Bad lines described one by one; beyond that they are only counted."""
 
@@ -56,7 +58,7 @@ class Segment:
         else:
             self.foreign += 1
         if len(self.bad) < _KEPT:
-            self.bad.append(BadLine(file=self.name, line=line, kind=kind, why=why))
+            self.bad.append(BadLine(file=_printable(self.name), line=line, kind=kind, why=why))
 
     def left_over(self, kind: LineKind) -> int:
         """1 when the file ends in an unfinished line of this kind."""
@@ -67,7 +69,7 @@ class Segment:
         if self.tail is None:
             return self.bad
         kind, why = self.tail
-        return [*self.bad, BadLine(file=self.name, line=self.lines + 1, kind=kind, why=why)]
+        return [*self.bad, BadLine(file=_printable(self.name), line=self.lines + 1, kind=kind, why=why)]
 
 
 class Fresh(Record, frozen=True, kw_only=True):
@@ -116,18 +118,11 @@ class Scanner:
             if (segment.size, segment.mtime_ns) == (now.st_size, now.st_mtime_ns) and not segment.pending:
                 continue
             try:
-                fd = os.open(
-                    self.folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-                )
+                yield from _open_and_read(self.folder / name, segment)
             except FileNotFoundError:
                 continue  # removed since the listing: the next look drops it
             except OSError as problem:
-                self.left_out[name] = problem.strerror or type(problem).__name__
-                continue
-            try:
-                yield from _read(segment, fd)
-            finally:
-                os.close(fd)
+                self._leave_out(name, problem.strerror or type(problem).__name__)
 
     def _list(self) -> dict[str, os.stat_result]:
         """Regular ``*.jsonl`` files; everything else that is not hidden goes to :attr:`left_out` with its reason."""
@@ -152,14 +147,22 @@ class Scanner:
         except FileNotFoundError:
             return
         except OSError as problem:
-            self.left_out[entry.name] = problem.strerror or type(problem).__name__
+            self._leave_out(entry.name, problem.strerror or type(problem).__name__)
             return
         if not stat.S_ISREG(info.st_mode):
-            self.left_out[entry.name] = _kind(info.st_mode)
+            self._leave_out(entry.name, _kind(info.st_mode))
         elif not entry.name.endswith(SUFFIX):
-            self.left_out[entry.name] = f"not a {SUFFIX} file"
+            self._leave_out(entry.name, f"not a {SUFFIX} file")
         else:
             found[entry.name] = info
+
+    def _leave_out(self, name: str, why: str) -> None:
+        self.left_out[_printable(name)] = why
+
+
+def _printable(name: str) -> str:
+    """A file's name as one line of text, whatever bytes it is made of."""
+    return short(os.fsencode(name).decode("utf-8", "replace"))
 
 
 def _rewritten(segment: Segment, now: os.stat_result) -> bool:
@@ -175,10 +178,17 @@ def _kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "not a regular file")
 
 
-def _read(segment: Segment, fd: int) -> Iterator[Fresh]:
-    info = os.fstat(fd)
-    if not stat.S_ISREG(info.st_mode):
-        return
+def _open_and_read(path: Path, segment: Segment) -> Iterator[Fresh]:
+    fd = os.open(path, _FLAGS)
+    try:
+        info = os.fstat(fd)
+        if (info.st_dev, info.st_ino) == segment.inode:  # else replaced since the listing: the next look sees it
+            yield from _read(segment, fd, info)
+    finally:
+        os.close(fd)
+
+
+def _read(segment: Segment, fd: int, info: os.stat_result) -> Iterator[Fresh]:
     rest = b""
     os.lseek(fd, segment.offset, os.SEEK_SET)
     while piece := os.read(fd, PIECE):

@@ -15,8 +15,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
-import socket
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
@@ -49,8 +47,12 @@ class SegmentName(Record, frozen=True, kw_only=True):
 
 def new_name(day: date, *, host: str | None = None, pid: int | None = None) -> str:
     """A name nobody has: ``attempts-2026-11-30-alpha-4711-0f9c2a7e.jsonl``."""
-    host = clean_host(socket.gethostname() if host is None else host)
-    return f"attempts-{day:%Y-%m-%d}-{host}-{os.getpid() if pid is None else pid}-{secrets.token_hex(4)}{SUFFIX}"
+    if host is None:
+        import socket
+
+        host = socket.gethostname()
+    host = clean_host(host)
+    return f"attempts-{day:%Y-%m-%d}-{host}-{os.getpid() if pid is None else pid}-{os.urandom(4).hex()}{SUFFIX}"
 
 
 def clean_host(name: str) -> str:
