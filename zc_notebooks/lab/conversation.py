@@ -101,4 +101,7 @@ def decode_request(wire: str, path: str, body: bytes) -> Conversation:
     """
     from zc_notebooks.lab.wires import codec
 
-    return codec(wire).decode(path, load_object(body))
+    try:
+        return codec(wire).decode(path, load_object(body))
+    except (AttributeError, TypeError, IndexError) as error:  # an object stands where another type was meant
+        raise Unreadable("The request has a value of the wrong type.") from error

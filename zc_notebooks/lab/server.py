@@ -198,6 +198,7 @@ class _Response:
         for step in steps:
             if isinstance(step, Pause):
                 if not await self._wait(step.seconds, receive):
+                    await self._end(End(how="close"), transport, receive)
                     return
             elif isinstance(step, End):
                 if playing.status:
@@ -220,6 +221,7 @@ class _Response:
                 return
             if isinstance(step, Pause):
                 if not await self._wait(step.seconds, receive):
+                    await self._end(End(how="close"), transport, receive)
                     return
                 continue
             if not begun:
