@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 __version__ = "0.1.0"
 
 _WHERE: Final = {
-    "open": "chain",
+    "open": "opening",
     "Chain": "chain",
     "allowed": "borders",
     "Ledger": "ledger.read",
@@ -46,7 +46,6 @@ __all__ = ["__version__", *_WHERE]  # noqa: PLE0604 (names of the table)
 if TYPE_CHECKING:
     from zc_notebooks.borders import allowed as allowed
     from zc_notebooks.chain import Chain as Chain
-    from zc_notebooks.chain import open as open  # noqa: A004 (zc.open)
     from zc_notebooks.chat import ImagePart as ImagePart
     from zc_notebooks.chat import JsonSchema as JsonSchema
     from zc_notebooks.chat import Message as Message
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from zc_notebooks.explanation import explain as explain
     from zc_notebooks.fallback import call_with_fallback as call_with_fallback
     from zc_notebooks.ledger.read import Ledger as Ledger
+    from zc_notebooks.opening import open as open  # noqa: A004 (zc.open)
     from zc_notebooks.records import Plan as Plan
     from zc_notebooks.records import Verdict as Verdict
     from zc_notebooks.reliability.classify import classify_failure as classify_failure

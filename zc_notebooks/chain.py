@@ -1,4 +1,4 @@
-"""The public face of a call: :func:`open` a configuration, :meth:`Chain.ask` a prompt."""
+"""The public face of a call: candidates, policy, marks and ledger behind one :meth:`Chain.ask`."""
 
 from __future__ import annotations
 
@@ -6,36 +6,38 @@ import asyncio
 import os
 import random as _random
 import secrets
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from zc_notebooks.borders import Borders
 from zc_notebooks.chat import ChatRequest, Identity
 from zc_notebooks.clock import Clock, SystemClock
-from zc_notebooks.config.keys import Keyring, check_prefix
-from zc_notebooks.config.load import find_config, load_config, parse_config
+from zc_notebooks.config.keys import Keyring, foreign_keys
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.outcome import completion, failure
 from zc_notebooks.places import ledger_folder, marks_file
-from zc_notebooks.records import Credential, Mark, Plan, Tier, Variant
+from zc_notebooks.records import Mark, Plan, Tier, Variant
 from zc_notebooks.reliability.conditions import LiveConditions
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.reliability.materialize import Ask, plan, require_fallback_keys, variants
-from zc_notebooks.reliability.reliable import CallRecord, OnAttempt, OnFailover, Sends, drive
+from zc_notebooks.reliability.reliable import CallRecord, OnAttempt, OnFailover, drive
 from zc_notebooks.reliability.rows import CallFacts
 from zc_notebooks.reliability.shorten import shorten
 from zc_notebooks.reliability.steps import Ended, WalkPolicy
 from zc_notebooks.reliability.walk import walk
 from zc_notebooks.result import Completion
 from zc_notebooks.shown import Shown
+from zc_notebooks.sinks import DraftSink, EventSink
+from zc_notebooks.stream_attempt import Streams
+from zc_notebooks.streaming import Stream, SyncStream
 from zc_notebooks.sync import shared
+from zc_notebooks.turn import Turn
 
 if TYPE_CHECKING:
     from zc_notebooks.lab import Lab
@@ -43,12 +45,9 @@ if TYPE_CHECKING:
     from zc_notebooks.probe import ProbeResult
     from zc_notebooks.status import Status
 
-NO_FILE: Final = "no zc.toml found: answering from the embedded lab (simulated providers, no key needed)"
-NO_PROFILES: Final = "{path} names no provider: answering from the embedded lab (simulated providers, no key needed)"
-
 
 class Chain(Shown):
-    """Candidates, policy, marks and ledger behind one ``ask``. Made by :func:`open`; safe to share between tasks.
+    """Candidates, policy, marks and ledger. Made by :func:`zc_notebooks.open`; tasks and threads may share one.
 
     Args:
         config: A loaded configuration.
@@ -65,7 +64,7 @@ class Chain(Shown):
         self,
         config: Config,
         *,
-        transport: Sends | None = None,
+        transport: Streams | None = None,
         clock: Clock | None = None,
         ledger: Path | str | None = None,
         marks: Marks | None = None,
@@ -83,7 +82,8 @@ class Chain(Shown):
         self.board = marks if marks is not None else _marks(config, self.clock, in_memory=lab is not None)
         self._transport = transport
         self._random = random or _random.random
-        _refuse_foreign_keys(config, self.keys)
+        if problems := foreign_keys(config, self.keys):
+            raise ConfigError("a key does not belong where it stands", problems)
         self._writer = LedgerWriter(self.ledger_path, durability=config.ledger.durability)
         self.on_attempt = on_attempt
         self._on_failover = on_failover
@@ -132,6 +132,54 @@ class Chain(Shown):
         """:meth:`ask` for scripts and notebook cells; Ctrl-C cancels the running request. Same options, same errors."""
         return shared.run(self.ask(prompt, **options))
 
+    def stream(
+        self,
+        prompt: Prompt,
+        *,
+        hint: str | None = None,
+        start: str | None = None,
+        model: str | None = None,
+        fallback: bool = True,
+        timeout_s: float | None = None,
+        allow_tiers: Sequence[Tier] | None = None,
+        turn_id: str | None = None,
+        draft: bool = False,
+        **settings: Any,
+    ) -> Stream:
+        """The same as :meth:`ask`, as events while they come: ``async with chain.stream("…") as events``.
+
+        The events have types (:mod:`zc_notebooks.events`); the last one is ``Final`` with the completion. What was
+        yielded is never sent again: a stream that fails after output raises
+        :class:`~zc_notebooks.errors.StreamInterruptedAfterOutput` with ``.partial_text``. With ``draft=True`` what you
+        show can be rewritten: after ``Redraft`` the whole answer comes anew.
+        """
+        request = as_request(prompt, **settings)
+        ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
+
+        def begin() -> Turn:
+            call = self._begin(request, ask, timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
+            return Turn(
+                call.record,
+                call.conditions,
+                call.variants,
+                call.policy,
+                self.transport,
+                lambda ended: self._result(ended, call),
+                draft=draft,
+            )
+
+        return Stream(begin)
+
+    def stream_sync(self, prompt: Prompt, **options: Any) -> SyncStream:
+        """:meth:`stream` for scripts: ``for event in chain.stream_sync("…")``."""
+        return SyncStream(self.stream(prompt, **options), shared)
+
+    async def tell(
+        self, prompt: Prompt, events: EventSink | None = None, draft: DraftSink | None = None, **options: Any
+    ) -> Completion:
+        """Streams into sinks and returns the completion. With a draft sink alone, output stays rewritable."""
+        return await self.stream(prompt, draft=events is None, **options).into(events, draft)
+
     async def _call(
         self,
         request: ChatRequest,
@@ -141,13 +189,30 @@ class Chain(Shown):
         allow_tiers: Sequence[Tier] | None,
         turn_id: str | None,
     ) -> Completion:
+        call = self._begin(request, ask, timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
+        try:
+            steps = walk(call.variants, call.policy, call.conditions)
+            ended = await drive(steps, call.record, call.conditions, self.transport)
+        finally:
+            call.conditions.close()
+        return self._result(ended, call)
+
+    def _begin(
+        self,
+        request: ChatRequest,
+        ask: Ask,
+        *,
+        timeout_s: float | None,
+        allow_tiers: Sequence[Tier] | None,
+        turn_id: str | None,
+    ) -> _Call:
+        """Everything a call is made with; nothing is sent."""
         made = plan(self.config, ask)
         candidates = variants(made, self.keys)
         require_fallback_keys(made, candidates)
         started = self.clock.monotonic()
         limit = timeout_s if timeout_s is not None else made.entries[0].profile.call_timeout_s
         requested = Identity(provider_ref=made.entries[0].ref, model=made.requested_model)
-        call = self._record(request, requested, candidates, turn_id)
         conditions = LiveConditions(
             request,
             marks=self.board,
@@ -156,12 +221,15 @@ class Chain(Shown):
             random=self._random,
             borders=Borders.of(self.config, made, allow_tiers),
         )
-        try:
-            steps = walk(candidates, self._policy(made, ask), conditions)
-            ended = await drive(steps, call, conditions, self.transport)
-        finally:
-            conditions.close()
-        return self._result(ended, call, requested, made, self.clock.monotonic() - started)
+        return _Call(
+            record=self._record(request, requested, candidates, turn_id),
+            conditions=conditions,
+            variants=candidates,
+            policy=self._policy(made, ask),
+            plan=made,
+            requested=requested,
+            started=started,
+        )
 
     def _record(
         self, request: ChatRequest, requested: Identity, candidates: Sequence[Variant], turn_id: str | None
@@ -195,10 +263,11 @@ class Chain(Shown):
             ignore_cooldown=not ask.fallback,
         )
 
-    def _result(self, ended: Ended, call: CallRecord, requested: Identity, made: Plan, secs: float) -> Completion:
-        if ended.kind != "answered" or call.answer is None or call.served is None:
-            raise failure(ended, call, made)
-        return completion(call, requested, secs)
+    def _result(self, ended: Ended, call: _Call) -> Completion:
+        record = call.record
+        if ended.kind != "answered" or record.answer is None or record.served is None:
+            raise failure(ended, record, call.plan)
+        return completion(record, call.requested, self.clock.monotonic() - call.started)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -260,12 +329,12 @@ class Chain(Shown):
     # -- lifetime -----------------------------------------------------------------------------------------------------
 
     @property
-    def transport(self) -> Sends:
+    def transport(self) -> Streams:
         """The transport, made on first use."""
         if self._transport is None:
             from zc_notebooks.transport import AsyncTransport
 
-            self._transport = AsyncTransport()
+            self._transport = cast("Streams", AsyncTransport())
         return self._transport
 
     @property
@@ -312,64 +381,20 @@ class Chain(Shown):
         return f"Chain({where}: {links} candidates in {pools} billing pools)"
 
 
-def _refuse_foreign_keys(config: Config, keys: Keyring) -> None:
-    """A key of another vendor's form fails construction: it must not be sent to the wrong address (spec 2.2)."""
-    problems = [
-        problem
-        for profile in config.profiles.values()
-        for item in keys.credentials(profile)
-        if isinstance(item, Credential) and item.secret is not None
-        if (problem := check_prefix(profile, item.secret, item.name)) is not None
-    ]
-    if problems:
-        raise ConfigError("a key does not belong where it stands", problems)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """What one call is made with."""
+
+    record: CallRecord
+    conditions: LiveConditions
+    variants: tuple[Variant, ...]
+    policy: WalkPolicy
+    plan: Plan
+    requested: Identity
+    started: float
 
 
 def _marks(config: Config, clock: Clock, *, in_memory: bool) -> Marks:
     path = marks_file(None if in_memory else config)
     policy = config.reliability
     return Marks(path, clock=clock, guess_s=policy.cooldown_guess_s, period_guess_s=policy.period_guess_s)
-
-
-def open(  # noqa: A001 (the package is used as zc.open)
-    path: Path | str | None = None,
-    *,
-    environ: Mapping[str, str] | None = None,
-    quiet: bool = False,
-    **options: Any,
-) -> Chain:
-    """Opens a configuration: ``path``, else ``$ZC_CONFIG``, else ``./zc.toml``, else the user's, else the lab.
-
-    Args:
-        path: A ``zc.toml``.
-        environ: Variables to read keys and ``ZC_CONFIG`` from; the process's unless given.
-        quiet: Do not say on standard error that the embedded lab answers.
-        options: See :class:`Chain`.
-
-    Raises:
-        ConfigError: The file cannot be used; ``.problems`` lists every fault.
-    """
-    variables = os.environ if environ is None else environ
-    found = Path(path) if path is not None else find_config(variables, Path.cwd())
-    config = load_config(found, environ=variables) if found is not None else Config()
-    if config.profiles:
-        return Chain(config, environ=variables, **options)
-    why = NO_FILE if found is None else NO_PROFILES.format(path=found)
-    return _open_lab(variables, why=None if quiet else why, **options)
-
-
-def _open_lab(environ: Mapping[str, str], *, why: str | None, **options: Any) -> Chain:
-    from zc_notebooks.lab import Lab
-
-    lab = Lab("default").start()
-    try:
-        config = parse_config(lab.config_text(), base_dir=Path.cwd(), source="the lab's configuration")
-        options.setdefault("ledger", ledger_folder(None))
-        chain = Chain(config, environ=environ, lab=lab, **options)
-    except BaseException:
-        lab.close()
-        raise
-    if why is not None:
-        with suppress(OSError, ValueError):
-            sys.stderr.write(why + "\n")
-    return chain

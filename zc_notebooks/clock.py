@@ -82,8 +82,8 @@ class SystemLimit:
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._timeout.__aexit__(kind, error, trace)
+    ) -> None:
+        await self._timeout.__aexit__(kind, error, trace)
 
     def expire(self) -> None:
         """See :class:`Limit`. Does nothing once the block has ended."""

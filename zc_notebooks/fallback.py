@@ -130,7 +130,7 @@ class _Payloads:
         payload = self._payload_for(link)
         if not isinstance(payload, Mapping) or "messages" not in payload:
             return as_request(payload)
-        settings = {_SAME_AS.get(key, key): value for key, value in payload.items() if key not in _OURS}
+        settings = {_SAME_AS.get(str(key), str(key)): value for key, value in payload.items() if key not in _OURS}
         unknown = sorted(set(settings) - set(signature(as_request).parameters))
         if unknown:
             raise InvalidRequest(f"payload_for returned {unknown[0]!r}, which is no setting of a request: leave it out")

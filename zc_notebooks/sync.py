@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -31,6 +31,10 @@ class LoopThread:
             future.cancel()
             cleaned_up.wait(timeout=CLEANUP_S)
             raise
+
+    def call_soon(self, call: Callable[[], object]) -> None:
+        """Calls ``call`` on the loop soon."""
+        self._running().call_soon_threadsafe(call)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:

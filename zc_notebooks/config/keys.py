@@ -162,6 +162,17 @@ def check_prefix(profile: Profile, secret: Secret, name: str | None = None) -> P
     return Problem(path=f"providers.{profile.ref}", message=message)
 
 
+def foreign_keys(config: Config, keys: Keyring) -> list[Problem]:
+    """The keys of a configuration that have another vendor's form: they must not be sent to the wrong address."""
+    return [
+        problem
+        for profile in config.profiles.values()
+        for item in keys.credentials(profile)
+        if isinstance(item, Credential) and item.secret is not None
+        if (problem := check_prefix(profile, item.secret, item.name)) is not None
+    ]
+
+
 def _owner(key: str) -> Family | None:
     """The family whose form a key has, the longest prefix first."""
     known = [family for family in families().values() if family.key_prefix]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from zc_notebooks.records import CREDENTIAL_BOUND, Record, Variant, Verdict
+from zc_notebooks.reliability.mark_rules import covers
 from zc_notebooks.reliability.steps import OPEN, Conditions, Gate, Resume, Skip, WalkPolicy
 
 
@@ -15,14 +15,14 @@ def benches(verdict: Verdict, failed: Variant, other: Variant) -> bool:
     if (here.pool, here.credential_id) != (there.pool, there.credential_id):
         return False
     if verdict.covers is not None:
-        return fnmatchcase(other.model, verdict.covers)
+        return covers(verdict.covers, other.model)
     return verdict.scope != "model" or failed.model == other.model
 
 
 def sets_mark(verdict: Verdict) -> bool:
     """Limits and period quotas do, and money whose return is stated (spec 7.1)."""
     if verdict.reason == "balance":
-        return verdict.resets_at is not None or verdict.stated_wait_s is not None
+        return verdict.stated_wait_s is not None or (verdict.resets_at is not None and verdict.reset_source == "stated")
     return verdict.failure_class in ("limit", "period")
 
 

@@ -12,7 +12,7 @@ from zc_notebooks.reliability import phrases
 from zc_notebooks.reliability.answer import TOO_MANY, Answer, stands_for
 from zc_notebooks.reliability.failure_body import Found
 from zc_notebooks.reliability.families import ANYONE
-from zc_notebooks.reliability.periods import LONG_S, header_period, impossible, period_of
+from zc_notebooks.reliability.periods import LONG_S, header_period, impossible, period_of, zero_limit
 from zc_notebooks.reliability.reset_time import retry_after
 from zc_notebooks.reliability.rules import (
     AUTH,
@@ -37,6 +37,7 @@ from zc_notebooks.reliability.rules import (
     plain,
 )
 
+_NO_MONEY: Final = 402
 _STATUS: Final[Mapping[int, Rule]] = {
     401: AUTH,
     402: BALANCE,
@@ -89,7 +90,7 @@ def _codes(answer: Answer) -> Decision | None:
     for found in _all_codes(answer):
         rule = next(filter(None, (meaning(found.low, table.codes) for table in answer.tables)), None)
         rule = rule or meaning(found.low, ANYONE.codes)
-        if rule is None:
+        if rule is None or (rule.limit and answer.status == _NO_MONEY):
             continue
         if not rule.soft:
             return _decided(rule, _field(found), found.text, _saying(rule))
@@ -113,7 +114,7 @@ def _quota_ids(answer: Answer) -> Decision | None:
     ids = answer.body.quota_ids
     if not ids:
         return None
-    if answer.body.zero_quota:
+    if answer.body.zero_quota or any(zero_limit(found.low) for found in answer.body.messages):
         return _decided(PERMISSION_MODEL, "field quotaValue", "0", "a limit of zero: waiting never helps")
     days = [one for one in ids if "perday" in one.low]
     which = next((one for one in days if "token" not in one.low), days[0] if days else ids[0])

@@ -149,9 +149,9 @@ def impossible(low: str) -> Impossible | None:
     """A limit of 0, "Requested N" above "Limit M", or a request said to be too large."""
     if "limit" not in low and "large" not in low:
         return None
-    zero = _ZERO.search(low) if "limit 0" in low or "limit: 0" in low or "limit:0" in low else None
+    zero = zero_limit(low)
     if zero:
-        return Impossible(zero=True, words=zero[0])
+        return Impossible(zero=True, words=zero)
     over = _OVER.search(low) if "requested" in low else None
     if over and _int(over[2]) > _int(over[1]):
         return Impossible(zero=False, words=over[0][:80], limit=_int(over[1]))
@@ -159,6 +159,14 @@ def impossible(low: str) -> Impossible | None:
         if phrase in low:
             return Impossible(zero=False, words=phrase, limit=_int(over[1]) if over else stated_tokens(low))
     return None
+
+
+def zero_limit(low: str) -> str:
+    """The words that name a limit of 0, or nothing."""
+    if "limit 0" in low or "limit: 0" in low or "limit:0" in low:
+        match = _ZERO.search(low)
+        return match[0] if match else ""
+    return ""
 
 
 def stated_tokens(low: str) -> int | None:

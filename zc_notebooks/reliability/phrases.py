@@ -29,6 +29,7 @@ _CONTEXT_FORMS: Final = (
     re.compile(r"tokens`? ?\+ ?`?max_(?:new_)?tokens`? must be"),
     re.compile(r"input token count.{0,40}exceeds the maximum"),
     re.compile(r"(?:input|prompt|request) \(\d+ tokens\) (?:is|exceeds)"),
+    re.compile(r"inputs`? must have less than \d+ tokens"),
     re.compile(r"\(\d+\) >= n_ctx"),
 )
 _MODEL_UNSERVED: Final = re.compile(

@@ -5,26 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zc_notebooks.chat import ChatRequest
-from zc_notebooks.records import Variant
+from zc_notebooks.records import Record, Variant
 from zc_notebooks.reliability.checks import Memory
-from zc_notebooks.reliability.steps import Conditions, WalkPolicy
+from zc_notebooks.reliability.steps import Conditions, Skip, WalkPolicy
+
+
+class Selected(Record, frozen=True, kw_only=True):
+    """The variant to open, if there is one, and those passed over on the way."""
+
+    variant: Variant | None
+    skips: tuple[Skip, ...] = ()
+
+    @property
+    def noted(self) -> frozenset[tuple[int, int]]:
+        """Variants whose skip is a row already: a walk that follows makes no second one."""
+        return frozenset(skip.variant.id for skip in self.skips)
 
 
 def streaming_variant(
     variants: Sequence[Variant], policy: WalkPolicy, conditions: Conditions, request: ChatRequest
-) -> Variant | None:
-    """The variant to open, its lease taken when its mark has just ended; ``None``: walk without a stream.
+) -> Selected:
+    """The variant to open, its lease taken when its mark has just ended; none: walk without a stream.
 
-    Candidates that are passed over leave no row here: they keep their place and budget in a walk that may follow.
+    Candidates that cannot stream leave no skip: they keep their place and budget in a walk that may follow.
     """
     memory = Memory(variants, policy, conditions, None)
+    skips: list[Skip] = []
     for variant in variants:
         can = variant.entry.profile.capabilities
         if not can.streaming or (request.tools and not can.stream_tools):
             continue
-        if memory.blocked(variant) is not None:
-            continue
-        if memory.gate(variant).state == "probe" and not conditions.acquire(variant):
-            continue
-        return variant
-    return None
+        blocked = memory.blocked(variant)
+        if blocked is None and memory.gate(variant).state == "probe" and not conditions.acquire(variant):
+            blocked = Skip(variant=variant, status="skipped_cooldown")
+        if blocked is None:
+            return Selected(variant=variant, skips=tuple(skips))
+        skips.append(blocked)
+    return Selected(variant=None)

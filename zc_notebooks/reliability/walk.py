@@ -45,18 +45,22 @@ def walk(
     conditions: Conditions,
     *,
     resume: Resume | None = None,
+    noted: frozenset[tuple[int, int]] = frozenset(),
 ) -> Generator[Step, Outcome | None, Ended]:
-    """Yields steps until an entry answers or none is left. ``variants`` are in order, those of one entry adjacent."""
-    return (yield from _Walk(Memory(variants, policy, conditions, resume)).run())
+    """Yields steps until an entry answers or none is left.
+
+    ``variants`` are in order, those of one entry adjacent. ``noted``: ids whose skip has been reported already.
+    """
+    return (yield from _Walk(Memory(variants, policy, conditions, resume), noted).run())
 
 
 class _Walk:
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, noted: frozenset[tuple[int, int]]) -> None:
         self.memory = memory
         self.variants = memory.variants
         self.policy = memory.policy
         self.conditions = memory.conditions
-        self.skipped: set[int] = set()
+        self.skipped: set[tuple[int, int]] = set(noted)
 
     # -- the passes -----------------------------------------------------------------------------------------------
 
@@ -81,7 +85,7 @@ class _Walk:
         memory = self.memory
         while True:
             memory.begin_pass()
-            for _, group in groupby(enumerate(self.variants), key=lambda item: item[1].entry.index):
+            for _, group in groupby(self.variants, key=lambda variant: variant.entry.index):
                 ended = yield from self._entry(list(group))
                 if ended is not None:
                     return ended
@@ -91,9 +95,9 @@ class _Walk:
                 return Ended(kind="timeout")
             yield AwaitProbe(variant=memory.held)
 
-    def _entry(self, group: list[tuple[int, Variant]]) -> Steps:
+    def _entry(self, group: list[Variant]) -> Steps:
         """Tries an entry's variants until one answers or the failure does not bind to the credential (spec 3.4)."""
-        for place, (number, variant) in enumerate(group):
+        for place, variant in enumerate(group):
             leased = False
             blocked = self.memory.blocked(variant)
             if blocked is None and self.memory.gate(variant).state == "probe":
@@ -102,10 +106,10 @@ class _Walk:
                     self.memory.held = self.memory.held or variant
                     blocked = Skip(variant=variant, status="skipped_cooldown")
             if blocked is not None:
-                yield from self._skip(number, blocked)
+                yield from self._skip(blocked)
                 continue
             before = self.memory.attempted
-            last = all(self.memory.blocked(later) is not None for _, later in group[place + 1 :])
+            last = all(self.memory.blocked(later) is not None for later in group[place + 1 :])
             ended = yield from self._variant(variant, last_of_entry=last, leased=leased)
             if ended is not None or self.memory.attempted == before:
                 return ended
@@ -113,10 +117,10 @@ class _Walk:
                 return None
         return None
 
-    def _skip(self, number: int, step: Skip) -> Generator[Step, Outcome | None, None]:
+    def _skip(self, step: Skip) -> Generator[Step, Outcome | None, None]:
         """One row for each variant passed over, however often the walk looks again."""
-        if number not in self.skipped:
-            self.skipped.add(number)
+        if step.variant.id not in self.skipped:
+            self.skipped.add(step.variant.id)
             yield step
 
     def _last_resort(self) -> Steps:

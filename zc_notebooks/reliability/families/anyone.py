@@ -34,7 +34,7 @@ _WORDS: Final[Mapping[Rule, str]] = {
         authentication_error api_key_invalid api_key_expired wrong_api_key missing_api_key no_api_key key_revoked
         unauthenticated invalid_token expired_token token_expired account_deactivated credentials_missing
         UnrecognizedClientException ExpiredTokenException InvalidSignatureException IncompleteSignature
-        MissingAuthenticationTokenException InvalidApiKey""",
+        MissingAuthenticationTokenException InvalidApiKey AuthFailure""",
     BALANCE: """
         insufficient_quota insufficient_balance insufficient_credits insufficient_funds insufficient_user_quota
         pre_consume_token_quota_failed balance_not_enough not_enough_balance billing_error billing_hard_limit_reached
@@ -57,7 +57,7 @@ _WORDS: Final[Mapping[Rule, str]] = {
         model_not_found model_not_found_error ModelNotFound model_not_available model_not_supported unknown_model
         unsupported_model unavailable_model invalid_model model_does_not_exist NoSuchModel model_decommissioned
         model_deprecated model_archived model_is_deactivated model_deactivated model_not_exist DeploymentNotFound
-        resource_not_found_error engine_not_found github_models_retirement_brownout""",
+        InvalidEndpointOrModel resource_not_found_error engine_not_found github_models_retirement_brownout""",
     WINDOW: """
         context_length_exceeded context_window_exceeded ContextWindowExceededError exceed_context_size_error
         prompt_too_long input_too_long context_too_long max_context_length_exceeded too_many_tokens""",
@@ -67,7 +67,7 @@ _WORDS: Final[Mapping[Rule, str]] = {
     CONTENT_FILTER: """
         content_filter content_filtered content_policy_violation ContentPolicyViolationError
         ResponsibleAIPolicyViolation data_inspection_failed moderation_blocked content_blocked safety_check_failed
-        safety_violation sensitive_words_detected prompt_blocked content_moderation_failed invalid_prompt_content""",
+        safety_violation SensitiveContentDetected InputTextSensitiveContentDetected sensitive_words_detected prompt_blocked content_moderation_failed invalid_prompt_content""",
     CAPACITY: """
         overloaded overloaded_error engine_overloaded engine_overloaded_error server_overloaded server_is_overloaded
         model_overloaded capacity_exceeded queue_exceeded service_tier_capacity_exceeded insufficient_capacity
@@ -82,7 +82,7 @@ _WORDS: Final[Mapping[Rule, str]] = {
     LIMIT: """
         rate_limit rate_limited rate_limit_exceeded rate_limit_error RateLimitError rate_limit_reached
         rate_limit_reached_error RateLimitReached too_many_requests too_many_requests_error too_many_tokens_error
-        request_quota_exceeded token_quota_exceeded quota_exceeded throttling throttling_error ThrottlingException
+        rpm_rate_limit_exceeded tpm_rate_limit_exceeded request_quota_exceeded token_quota_exceeded quota_exceeded throttling throttling_error ThrottlingException
         TooManyRequestsException ServiceQuotaExceededException limit_requests limit_burst_rate model_rate_limit
         requests_limit_exceeded""",
     SOFT_BALANCE: "credit_limit",

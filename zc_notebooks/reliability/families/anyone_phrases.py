@@ -139,6 +139,8 @@ MONEY: Final = Row(
         "insufficient_balance",
         "balance is insufficient",
         "balance not enough",
+        "not enough balance",
+        "account balance is $0",
         "balance is too low",
         "insufficient quota",
         "insufficient_quota",
@@ -207,7 +209,7 @@ QUOTA: Final = Row(
         "daily free allocation",
     ),
 )
-"""Period quotas, looked for on any 4xx. On a limit, every word for a period is read (:mod:`zc_notebooks.reliability.periods`)."""
+"""Looked for on any 4xx. On a limit, every word for a period is read: :mod:`zc_notebooks.reliability.periods`."""
 RATE: Final = Row(
     rule=MINUTE,
     near=("rate", "too many", "minute", "throttled"),

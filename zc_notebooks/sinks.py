@@ -1,0 +1,100 @@
+"""Where a streamed turn goes: append-only event sinks, rewritable draft sinks, and ready-made ones (spec 8.3).
+
+What reaches an event sink is immutable: it is never sent again, whatever happens. A draft is a preview that the final
+text replaces. Notebook cells have theirs in :mod:`zc_notebooks.notebook.cells`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import AsyncIterable, Callable
+from typing import Protocol, TextIO
+
+from zc_notebooks.events import Event, Final, Notice, Reasoning, Redraft, Text
+from zc_notebooks.result import Completion
+
+
+class EventSink(Protocol):
+    """Append-only: each event once, in order. Raising ends the turn."""
+
+    async def event(self, event: Event) -> None:
+        """Takes one event."""
+        ...
+
+
+class DraftSink(Protocol):
+    """Rewritable: gets the whole text so far each time. Raising drops the sink with a warning, the turn goes on."""
+
+    async def draft(self, text: str, *, final: bool) -> None:
+        """Shows ``text`` in place of whatever was shown; ``final``: it is the accepted answer."""
+        ...
+
+
+async def deliver(events: AsyncIterable[Event], sink: EventSink | None, draft: DraftSink | None) -> Completion:
+    """Feeds both sinks until the last event. Raises whatever the turn or the event sink raises."""
+    text = ""
+    done: Completion | None = None
+    async for event in events:
+        if sink is not None:
+            await sink.event(event)
+        if isinstance(event, Redraft):
+            text = ""
+        elif isinstance(event, Text):
+            text += event.text
+        elif isinstance(event, Final):
+            done = event.completion
+            text = done.text
+        if draft is not None and isinstance(event, Text | Redraft | Final):
+            draft = await _drawn(draft, text, final=isinstance(event, Final))
+    if done is None:
+        raise RuntimeError("the turn ended without its last event")
+    return done
+
+
+async def _drawn(draft: DraftSink, text: str, *, final: bool) -> DraftSink | None:
+    try:
+        await draft.draft(text, final=final)
+    except Exception as error:  # noqa: BLE001 (a preview that cannot be drawn must not end the turn)
+        warnings.warn(f"the draft could not be shown and is dropped: {type(error).__name__}: {error}", stacklevel=2)
+        return None
+    return draft
+
+
+class TerminalSink:
+    """Writes text to a stream as it comes; reasoning and notices go to another one, or nowhere."""
+
+    def __init__(self, out: TextIO, remarks: TextIO | None = None) -> None:
+        self._out = out
+        self._remarks = remarks
+
+    async def event(self, event: Event) -> None:
+        """See :class:`EventSink`."""
+        if isinstance(event, Text):
+            self._out.write(event.text)
+            self._out.flush()
+        elif self._remarks is not None and isinstance(event, Notice | Reasoning):
+            self._remarks.write(f"{event.text}\n" if isinstance(event, Notice) else event.text)
+            self._remarks.flush()
+
+
+class CallableSink:
+    """Calls a function with each event."""
+
+    def __init__(self, call: Callable[[Event], object]) -> None:
+        self._call = call
+
+    async def event(self, event: Event) -> None:
+        """See :class:`EventSink`."""
+        self._call(event)
+
+
+class QueueSink:
+    """Puts each event into an asyncio queue; a full queue makes the turn wait."""
+
+    def __init__(self, queue: asyncio.Queue[Event]) -> None:
+        self._queue = queue
+
+    async def event(self, event: Event) -> None:
+        """See :class:`EventSink`."""
+        await self._queue.put(event)

@@ -1,0 +1,253 @@
+"""The one stream of a turn: opened once, read within its limits, judged by its evidence, one row (spec 8.1 to 8.3)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from zc_notebooks.chat import Answer, PreExecutedTool, Reasoning, StreamEnd, Text, Usage
+from zc_notebooks.clock import Clock, Limit
+from zc_notebooks.errors import TransportFailure
+from zc_notebooks.events import Event
+from zc_notebooks.records import HttpRequest, HttpResponse, Variant
+from zc_notebooks.reliability.attempt import Judged, accepted, failed_body, failed_transport, judge, wire_of
+from zc_notebooks.reliability.checks import sets_mark
+from zc_notebooks.reliability.conditions import LiveConditions
+from zc_notebooks.reliability.reliable import CANCELLED, CallRecord, Sends
+from zc_notebooks.reliability.rows import Timing
+from zc_notebooks.reliability.steps import SetMark, Succeeded, Try
+from zc_notebooks.stream_guard.think import ThinkFilter
+from zc_notebooks.wire.base import StreamDecoder
+
+ERROR_BODY: Final = 64 * 1024
+"""Bytes of an error response that are read."""
+_TIME: Final = ("idle", "first token", "deadline")
+
+
+class OpenStream(Protocol):
+    """A response whose body is read in pieces."""
+
+    @property
+    def status(self) -> int:
+        """HTTP status."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Lower-case names."""
+        ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Raw body bytes."""
+        ...
+
+    async def read_body(self, limit: int = ERROR_BODY) -> bytes:
+        """The body, cut at ``limit``."""
+        ...
+
+
+class Streams(Sends, Protocol):
+    """A transport that also streams."""
+
+    def stream(self, request: HttpRequest, **limits: Any) -> AbstractAsyncContextManager[OpenStream]:
+        """One request whose body is read in pieces."""
+        ...
+
+
+class Stopped(Exception):
+    """Somebody pressed Stop."""
+
+
+class Shown:
+    """What a turn has handed out so far, and whether somebody wants it to end."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.text = ""
+        """Text forwarded, exactly."""
+        self.reasoning = False
+        self.pre_executed = False
+        """A tool ran on the provider's side: nothing may be sent again."""
+        self.cancelled = False
+        self._clock = clock
+        self._limit: Limit | None = None
+
+    def limit(self, seconds: float) -> Limit:
+        """A time limit that :meth:`cancel` makes strike at once."""
+        self._limit = self._clock.timeout(max(seconds, 0.0))
+        return self._limit
+
+    def cancel(self) -> None:
+        """The running read ends at once."""
+        self.cancelled = True
+        if self._limit is not None:
+            self._limit.expire()
+
+    def look(self) -> None:
+        """A cancel that was signalled wins over a pending event."""
+        if self.cancelled:
+            raise Stopped
+
+
+class StreamAttempt:
+    """One opened stream. Afterwards :attr:`judged` says how it ended; its row is written whatever happens."""
+
+    def __init__(self, call: CallRecord, conditions: LiveConditions, transport: Streams, shown: Shown) -> None:
+        self.judged = CANCELLED
+        self._call = call
+        self._conditions = conditions
+        self._transport = transport
+        self._shown = shown
+        self._think = ThinkFilter()
+        self._headers: Mapping[str, str] = {}
+        self._first_token_s: float | None = None
+        self._usage: Usage | None = None
+        self._struck = "idle"
+        self._t0 = 0.0
+
+    async def run(self, variant: Variant) -> AsyncGenerator[Event, None]:
+        """Opens the stream of ``variant`` and forwards its events. Errors of the provider end in :attr:`judged`."""
+        self._variant, self._profile = variant, variant.entry.profile
+        clock = self._call.clock
+        self._call.facts = msgspec.structs.replace(self._call.facts, mode="stream")
+        step = Try(variant=variant, attempt=0)
+        encoded = self._call.begin(step, stream=True)
+        started, self._t0 = clock.now(), clock.monotonic()
+        try:
+            async with aclosing(self._exchange(encoded.request)) as events:
+                async for event in events:
+                    yield event
+        except Stopped:
+            self.judged = self._as_cancelled("stop")
+        except BaseException:
+            self.judged = self._as_cancelled("dropped")
+            raise
+        finally:
+            self._settle(step, started, encoded.notes)
+
+    def _settle(self, step: Try, started: datetime, notes: Sequence[str]) -> None:
+        """The row, the marks and the lease."""
+        timing = Timing(t=started, secs=self._call.clock.monotonic() - self._t0, first_token_s=self._first_token_s)
+        outcome = self._call.finish(step, self.judged, timing, notes)
+        verdict = self.judged.verdict
+        if isinstance(outcome, Succeeded):
+            self._conditions.succeeded(self._variant, started, self._headers)
+        elif verdict is not None and self.judged.status != "cancelled" and sets_mark(verdict):
+            self._conditions.set_mark(SetMark(variant=self._variant, verdict=verdict))
+        self._conditions.release(self._variant, success=isinstance(outcome, Succeeded))
+
+    def _as_cancelled(self, word: str) -> Judged:
+        partial = None if self._usage is None else Answer(usage=self._usage)
+        return msgspec.structs.replace(CANCELLED, answer=partial, phase="stream", evidence=(word,))
+
+    # -- the exchange -------------------------------------------------------------------------------------------------
+
+    async def _exchange(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+        try:
+            async with self._open(request) as response:
+                self._headers = response.headers
+                if not 200 <= response.status < 300:  # noqa: PLR2004 (the HTTP success range)
+                    await self._refused(response)
+                    return
+                async with aclosing(self._read(response)) as events:
+                    async for event in events:
+                        yield event
+        except TransportFailure as failure:
+            self._shown.look()
+            self.judged = failed_transport(failure)
+        except TimeoutError:
+            self._shown.look()
+            self.judged = failed_transport(TransportFailure("no answer in time", kind="timeout", sent=True))
+
+    def _open(self, request: HttpRequest) -> AbstractAsyncContextManager[OpenStream]:
+        remaining = self._conditions.remaining_s()
+        return self._transport.stream(
+            request,
+            connect_s=min(self._profile.connect_timeout_s, remaining),
+            first_byte_s=min(self._profile.first_token_timeout_s, remaining),
+            allow_plain_http=self._profile.allow_plain_http,
+        )
+
+    async def _refused(self, response: OpenStream) -> None:
+        async with self._shown.limit(min(self._profile.read_timeout_s, self._conditions.remaining_s())):
+            body = await response.read_body(ERROR_BODY)
+        whole = HttpResponse(status=response.status, headers=response.headers, body=body)
+        self.judged = judge(whole, self._variant, self._call.clock.now())
+
+    async def _read(self, response: OpenStream) -> AsyncGenerator[Event, None]:
+        """Feeds the decoder until it has seen the last event, the body ends, or a limit strikes."""
+        decoder = wire_of(self._variant).decoder(
+            response.headers, anthropic_completion=self._profile.anthropic_completion
+        )
+        chunks = aiter(response.chunks())
+        interrupted: str | None = None
+        try:
+            while not decoder.closed:
+                chunk = await self._next(chunks, decoder)
+                if chunk is None:
+                    break
+                for event in decoder.feed(chunk):
+                    for shown in self._forwarded(event):
+                        yield shown
+                        self._shown.look()
+        except TimeoutError:
+            self._shown.look()
+            interrupted = self._struck
+        except TransportFailure:
+            self._shown.look()
+            interrupted = "disconnect"
+        for shown in self._mark(*self._think.finish()):
+            yield shown
+        self.judged = self._judge(decoder.finish(interrupted=interrupted), response, interrupted)
+
+    async def _next(self, chunks: AsyncIterator[bytes], decoder: StreamDecoder) -> bytes | None:
+        """The next piece of the body, within the limit that holds now; ``None`` at its end."""
+        self._shown.look()
+        remaining = self._conditions.remaining_s()
+        if decoder.started:
+            limit, self._struck = self._profile.idle_timeout_s, "idle"
+        else:
+            limit = self._t0 + self._profile.first_token_timeout_s - self._call.clock.monotonic()
+            self._struck = "first token"
+        if remaining < limit:
+            limit, self._struck = remaining, "deadline"
+        async with self._shown.limit(limit):
+            return await anext(chunks, None)
+
+    def _judge(self, end: StreamEnd, response: OpenStream, interrupted: str | None) -> Judged:
+        if end.failure is None:
+            return accepted(end.answer, evidence=end.evidence)
+        head = HttpResponse(status=response.status, headers=response.headers)
+        judged = failed_body(end.failure, head, self._variant, self._call.clock.now())
+        status = "timeout" if interrupted in _TIME else judged.status.replace("body_error", "stream_error")
+        return msgspec.structs.replace(judged, status=status, phase="stream", evidence=end.evidence)
+
+    # -- what goes out ------------------------------------------------------------------------------------------------
+
+    def _forwarded(self, event: Event) -> list[Event]:
+        """The event as it goes out: text loses its thinking spans, what stood inside is reasoning."""
+        if isinstance(event, Text):
+            return self._mark(*self._think.feed(event.text))
+        if isinstance(event, Reasoning):
+            return self._mark("", event.text)
+        if isinstance(event, Usage):
+            self._usage = event
+        elif isinstance(event, PreExecutedTool):
+            self._shown.pre_executed = True
+        return [event]
+
+    def _mark(self, visible: str, thought: str) -> list[Event]:
+        """Notes what is handed out before it is: delivery is unknown, hence it counts."""
+        out: list[Event] = []
+        if thought:
+            self._shown.reasoning = True
+            out.append(Reasoning(text=thought))
+        if visible:
+            self._shown.text += visible
+            out.append(Text(text=visible))
+        if out and self._first_token_s is None:
+            self._first_token_s = self._call.clock.monotonic() - self._t0
+        return out

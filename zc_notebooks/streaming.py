@@ -1,0 +1,124 @@
+"""What ``chain.stream`` gives: events to iterate, a Stop, and the same for synchronous code."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from zc_notebooks.events import Event, Final
+from zc_notebooks.result import Completion
+from zc_notebooks.sinks import DraftSink, EventSink, deliver
+from zc_notebooks.sync import LoopThread
+from zc_notebooks.turn import Turn
+
+
+class Stream:
+    """A streamed turn: ``async with chain.stream("…") as events: async for event in events: …``.
+
+    Nothing is sent before the first event is asked for. Leaving the block, or dropping the iterator, closes the socket.
+    """
+
+    def __init__(self, begin: Callable[[], Turn]) -> None:
+        self._begin = begin
+        self._turn: Turn | None = None
+        self._events: AsyncGenerator[Event, None] | None = None
+        self._stopped = False
+        self.completion: Completion | None = None
+        """The accepted answer, once the last event was seen."""
+
+    @property
+    def partial_text(self) -> str:
+        """The text forwarded so far, exactly."""
+        return "" if self._turn is None else self._turn.partial_text
+
+    def cancel(self) -> None:
+        """Stop: the socket is closed, partial text is kept, nothing is tried again. Call it on the stream's loop."""
+        self._stopped = True
+        if self._turn is not None:
+            self._turn.cancel()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        if self._events is None:
+            self._turn = self._begin()
+            if self._stopped:
+                self._turn.cancel()
+            self._events = self._turn.events()
+        event = await anext(self._events)
+        if isinstance(event, Final):
+            self.completion = event.completion
+        return event
+
+    async def aclose(self) -> None:
+        """Closes the stream; what was shown stays shown."""
+        if self._events is not None:
+            await self._events.aclose()
+
+    async def into(self, events: EventSink | None = None, draft: DraftSink | None = None) -> Completion:
+        """Runs the turn to its end into sinks and returns the completion (see :mod:`zc_notebooks.sinks`)."""
+        async with self:
+            return await deliver(self, events, draft)
+
+
+class SyncStream:
+    """The same for synchronous code: ``for event in chain.stream_sync("…"): …``. Ctrl-C and ``close`` stop it."""
+
+    def __init__(self, stream: Stream, thread: LoopThread) -> None:
+        self._stream = stream
+        self._thread = thread
+        self._running = self._run()
+
+    @property
+    def completion(self) -> Completion | None:
+        """The accepted answer, once the last event was seen."""
+        return self._stream.completion
+
+    @property
+    def partial_text(self) -> str:
+        """The text forwarded so far."""
+        return self._stream.partial_text
+
+    def cancel(self) -> None:
+        """Stop; may be called from any thread."""
+        self._thread.call_soon(self._stream.cancel)
+
+    def close(self) -> None:
+        """Drops the stream: its socket is closed."""
+        self._running.close()
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._running
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> Generator[Event, None, None]:
+        """Pulls one event at a time: what the caller has not taken has not been shown."""
+        try:
+            while True:
+                try:
+                    yield self._thread.run(_next(self._stream))
+                except StopAsyncIteration:
+                    return
+        finally:
+            with suppress(RuntimeError):
+                self._thread.run(self._stream.aclose())
+
+
+async def _next(stream: Stream) -> Event:
+    return await anext(stream)
