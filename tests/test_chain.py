@@ -313,3 +313,13 @@ def test_rows_reach_the_ledger(tmp_path: Path) -> None:
     fleet.chain.close()
     written = b"".join(path.read_bytes() for path in (tmp_path / "ledger").iterdir() if path.is_file())
     assert not any(text in written for text in (b"what is it", b"forty-two", b"secret-body-text"))
+
+
+def test_a_ledger_that_cannot_be_written(tmp_path: Path) -> None:
+    """Behaviour 180: the answer arrives, with one warning that says which rows are missing."""
+    (tmp_path / "ledger").write_text("a file where the folder should be")
+    fleet = Fleet({"a": [chat_error(402, "no")], "b": [OK]}, tmp_path)
+    with pytest.warns(UserWarning, match="2 rows") as caught:
+        done = ask(fleet)
+    assert (done.text, len(caught)) == ("forty-two", 1)
+    assert done.call_id in str(caught[0].message)

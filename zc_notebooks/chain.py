@@ -84,7 +84,7 @@ class Chain(Shown):
         self._random = random or _random.random
         if problems := foreign_keys(config, self.keys):
             raise ConfigError("a key does not belong where it stands", problems)
-        self._writer = LedgerWriter(self.ledger_path, durability=config.ledger.durability)
+        self._writer = LedgerWriter(self.ledger_path, durability=config.ledger.durability, gather=True)
         self.on_attempt = on_attempt
         self._on_failover = on_failover
 
@@ -165,6 +165,7 @@ class Chain(Shown):
                 call.policy,
                 self.transport,
                 lambda ended: self._result(ended, call),
+                report=self._writer.report,
                 draft=draft,
             )
 
@@ -195,6 +196,7 @@ class Chain(Shown):
             ended = await drive(steps, call.record, call.conditions, self.transport)
         finally:
             call.conditions.close()
+            self._writer.report()
         return self._result(ended, call)
 
     def _begin(

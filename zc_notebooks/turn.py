@@ -42,6 +42,7 @@ class Turn:
         policy: For the selection and the walks.
         transport: Sends and streams.
         finish: Makes the completion, or raises the one right exception.
+        report: Warns of rows that could not be written, once, at the end.
         draft: Whether the consumer can rewrite what it shows; otherwise whatever is yielded is immutable.
     """
 
@@ -54,6 +55,7 @@ class Turn:
         transport: Streams,
         finish: Callable[[Ended], Completion],
         *,
+        report: Callable[[], object],
         draft: bool = False,
     ) -> None:
         self._call = call
@@ -62,6 +64,7 @@ class Turn:
         self._policy = policy
         self._transport = transport
         self._finish = finish
+        self._report = report
         self._draft = draft
         self._shown = Shown(call.clock)
         self._recovery: asyncio.Task[Ended] | None = None
@@ -103,6 +106,7 @@ class Turn:
                 yield event
         finally:
             self._conditions.close()
+            self._report()
 
     async def _after(
         self, variant: Variant, judged: Judged, noted: frozenset[tuple[int, int]]
