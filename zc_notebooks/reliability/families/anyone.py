@@ -67,7 +67,8 @@ _WORDS: Final[Mapping[Rule, str]] = {
     CONTENT_FILTER: """
         content_filter content_filtered content_policy_violation ContentPolicyViolationError
         ResponsibleAIPolicyViolation data_inspection_failed moderation_blocked content_blocked safety_check_failed
-        safety_violation SensitiveContentDetected InputTextSensitiveContentDetected sensitive_words_detected prompt_blocked content_moderation_failed invalid_prompt_content""",
+        safety_violation SensitiveContentDetected InputTextSensitiveContentDetected sensitive_words_detected
+        prompt_blocked content_moderation_failed""",
     CAPACITY: """
         overloaded overloaded_error engine_overloaded engine_overloaded_error server_overloaded server_is_overloaded
         model_overloaded capacity_exceeded queue_exceeded service_tier_capacity_exceeded insufficient_capacity
@@ -82,7 +83,8 @@ _WORDS: Final[Mapping[Rule, str]] = {
     LIMIT: """
         rate_limit rate_limited rate_limit_exceeded rate_limit_error RateLimitError rate_limit_reached
         rate_limit_reached_error RateLimitReached too_many_requests too_many_requests_error too_many_tokens_error
-        rpm_rate_limit_exceeded tpm_rate_limit_exceeded request_quota_exceeded token_quota_exceeded quota_exceeded throttling throttling_error ThrottlingException
+        rpm_rate_limit_exceeded tpm_rate_limit_exceeded
+        request_quota_exceeded token_quota_exceeded quota_exceeded throttling throttling_error ThrottlingException
         TooManyRequestsException ServiceQuotaExceededException limit_requests limit_burst_rate model_rate_limit
         requests_limit_exceeded""",
     SOFT_BALANCE: "credit_limit",
