@@ -172,6 +172,15 @@ def test_a_minutes_wait_on_a_days_quota_is_dropped(wait: str) -> None:
     assert any("false" in one.means for one in found.evidence)
 
 
+@pytest.mark.parametrize(("rpm", "wait"), [(3, None), (200, 1.0)])
+def test_a_second_at_three_requests_a_minute_is_false(rpm: int, wait: float | None) -> None:
+    """Moonshot says "after 1 seconds" at any rate; a reset header beside it is believed."""
+    body = error(f"request reached organization max RPM: {rpm}, please try again after 1 seconds")
+    assert verdict(429, body, family="moonshot").stated_wait_s == wait
+    headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "20"}
+    assert verdict(429, body, family="moonshot", headers=headers).stated_wait_s == (wait or 20)
+
+
 def test_a_long_wait_on_a_days_quota_is_believed() -> None:
     """Hours may well be the time until the provider's midnight."""
     body = error("Requests per day exceeded. Please retry in 5h2m.", code=429)

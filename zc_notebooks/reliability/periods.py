@@ -14,7 +14,7 @@ LONG_S: Final = 5 * 3600.0
 
 _TOKEN_LONG = re.compile(
     r"(?<![a-z])tpd(?![a-z])"
-    r"|tokens?(?:[ _-]\w{1,12}){0,3}[ _-](?:per|a|/)[ _-]?(?:day|week|month)"
+    r"|tokens?(?:[ _-]\w{1,12}){0,3}[ _-](?:per|a|/)[ _-]?(?:day|week|month|session)"
     r"|tokens? ?/ ?(?:day|week|month)"
     r"|(?:daily|weekly|monthly)[ _-](?:input[ _-]|output[ _-])?token"
     r"|tokens?per\w{0,20}per(?:day|week|month)"
@@ -38,6 +38,7 @@ _LONG_WORDS: Final = (
     "86400 s",
     "24 hours",
     "24-hour",
+    "per session",
     "session limit",
     "session usage limit",
     "billing cycle",

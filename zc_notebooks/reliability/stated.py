@@ -26,6 +26,7 @@ from zc_notebooks.reliability.rules import Failures, Period
 _WAITING_HELPS: Final = frozenset(
     {"minute_limit", "daily_limit", "token_daily_limit", "capacity", "server_error", "network"}
 )
+_LIMITS: Final = frozenset({"minute_limit", "daily_limit", "token_daily_limit"})
 _FALSE_DAY_S: Final = 600.0
 """On a quota that ends at a known midnight a shorter wait than this is the minute's (Gemini says 57 s)."""
 _RPM = re.compile(r"max rpm: ?(\d{1,5})")
@@ -60,13 +61,12 @@ def back_at(
     if reason not in _WAITING_HELPS:
         return Return()
     stated = longest((*retry_after({**body.headers, **headers}, now), *said()), now)
-    if stated is None and reason in ("minute_limit", "daily_limit", "token_daily_limit"):
+    dropped = stated if stated is not None and _false(reason, stated, body, known, now) else None
+    if reason in _LIMITS and (stated is None or dropped is not None):
         stated = _of_headers(exhausted, _period(reason), now)
-    if stated is not None and _false(reason, stated, body, known, now):
-        return Return(dropped=stated, inferred=_midnight(reason, body, known, now))
-    if stated is None:
-        return Return(inferred=_midnight(reason, body, known, now))
-    return Return(stated=stated)
+    if stated is None or stated is dropped:
+        return Return(dropped=dropped, inferred=_midnight(reason, body, known, now))
+    return Return(stated=stated, dropped=dropped)
 
 
 def from_body(body: FailureBody, zone: str, now: datetime) -> list[Stated]:
@@ -125,7 +125,7 @@ def _false(reason: Reason, stated: Stated, body: FailureBody, known: Failures, n
 
 
 def _midnight(reason: Reason, body: FailureBody, known: Failures, now: datetime) -> datetime | None:
-    if reason not in ("daily_limit", "token_daily_limit"):
+    if reason == "minute_limit" or reason not in _LIMITS:
         return None
     if any(_OTHER_CALENDAR.search(message.low) for message in body.messages):
         return None

@@ -14,7 +14,11 @@ from zc_notebooks.reliability.rules import (
     PERMISSION_MODEL,
     WINDOW,
     Failures,
+    Rule,
 )
+
+_COOLING: Final = Rule(reason="minute_limit", scope="model")
+"""Every deployment of the model has just hit its own limit."""
 
 TABLE: Final = Failures(
     codes={
@@ -28,7 +32,7 @@ TABLE: Final = Failures(
         "team_model_access_denied": PERMISSION_MODEL,
     },
     phrases=(
-        ("no deployments available", CAPACITY),
+        ("no deployments available", _COOLING),
         ("no healthy deployment", CAPACITY),
         ("invalid model name passed", NOT_FOUND),
         ("budget has been exceeded", BALANCE),
