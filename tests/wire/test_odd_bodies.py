@@ -1,0 +1,98 @@
+"""Whatever a server sends, a wire gives an answer or a failure: it never raises."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.wire.feeding import CUTS, STEADY, pieces, read
+from zc_notebooks.chat import Answer, StreamEnd, WireFailure
+from zc_notebooks.wire.registry import MODULES, wire
+
+KEY_WORDS = (
+    "choices delta message content text reasoning reasoning_content reasoning_details tool_calls function name "
+    "arguments index id type finish_reason usage prompt_tokens completion_tokens total_tokens error object base_resp "
+    "status_code response output item status incomplete_details reason summary content_block partial_json thinking "
+    "stop_reason input_tokens output_tokens candidates parts finishReason usageMetadata done done_reason x_groq "
+    "prompt_eval_count refusal code detail model input tool_use_id functionCall args"
+)
+KEYS = st.sampled_from(KEY_WORDS.split())
+VALUE_WORDS = (
+    "text tool_use thinking server_tool_use content_block_delta content_block_start content_block_stop message_start "
+    "message_delta message_stop message error response response.completed response.output_item.done function_call "
+    "response.output_text.delta response.failed web_search_call text_delta input_json_delta stop length tool_calls "
+    "content_filter completed incomplete failed message-end content-delta tool-call-start STOP MAX_TOKENS ping"
+)
+WORDS = st.sampled_from(VALUE_WORDS.split())
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | WORDS
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=25
+)
+OBJECTS = st.dictionaries(KEYS, VALUES, max_size=6)
+NAMES = st.sampled_from(["", "event: error\n", "event: content_block_delta\n", "event: response.output_text.delta\n"])
+EVENTS = st.lists(st.tuples(NAMES, OBJECTS), max_size=6)
+ODD = [
+    b"",
+    b"\0",
+    b"null",
+    b"[]",
+    b"[[]]",
+    b'"x"',
+    b"1",
+    b"{}",
+    b"\xff\xfe",
+    b"<html>",
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b'{"choices":[{"message":{"content":"\xff"}}]}',
+    b'{"choices":[{"message":{"content":"\\ud83d"}}]}',
+    b'{"choices":[{"message":{"content":"a\0b"}}]}',
+    b'{"usage":{"prompt_tokens":1e999,"completion_tokens":-1}}',
+]
+
+
+def dumped(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("body", ODD, ids=range(len(ODD)))
+def test_odd_bodies(name: Any, body: bytes) -> None:
+    """A strange body is an answer or a failure, whole, as a stream, and as the data of an event."""
+    assert isinstance(wire(name).decode(body, {}), Answer | WireFailure)
+    for stream in (body, b"data: " + body + b"\n\n", b"event: error\ndata: " + body + b"\n\n"):
+        _, end = read(wire(name), [stream])
+        assert isinstance(end, StreamEnd)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_any_object_whole(name: Any) -> None:
+    """Any JSON object of the protocols' own words is an answer or a failure with a sentence."""
+
+    @settings(STEADY, max_examples=50)
+    @given(OBJECTS)
+    def any_object(value: dict[str, Any]) -> None:
+        got = wire(name).decode(dumped(value), {})
+        assert isinstance(got, Answer) or got.detail
+
+    any_object()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_any_events(name: Any) -> None:
+    """Any events of the protocols' own words have an end, the same for every cut."""
+
+    @settings(STEADY, max_examples=50)
+    @given(EVENTS, CUTS)
+    def any_events(events: list[tuple[str, dict[str, Any]]], cuts: list[int]) -> None:
+        body = b"".join(head.encode() + b"data: " + dumped(value) + b"\n\n" for head, value in events)
+        _, cut = read(wire(name), pieces(body, cuts))
+        _, whole = read(wire(name), [body])
+        assert (cut.answer.text, cut.evidence) == (whole.answer.text, whole.evidence)
+        assert (cut.failure is None) == (whole.failure is None)
+
+    any_events()
