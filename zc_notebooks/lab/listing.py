@@ -70,7 +70,10 @@ def _openai(model: ModelSpec, owner: str) -> dict[str, Any]:
 
 
 def _anthropic(model: ModelSpec) -> dict[str, Any]:
-    return {"type": "model", "id": model.id, "display_name": model.id, "created_at": "2026-01-01T00:00:00Z"}
+    return {
+        "type": "model", "id": model.id, "display_name": model.id, "created_at": "2026-01-01T00:00:00Z",
+        "lifecycle": "active", "max_input_tokens": model.window, "max_tokens": model.max_output,
+    }  # fmt: skip
 
 
 def _gemini(model: ModelSpec) -> dict[str, Any]:

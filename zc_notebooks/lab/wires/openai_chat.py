@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from zc_notebooks.chat import ChatRequest, JsonSchema, Message, Part, Role, TextPart, Tool, ToolCall
 from zc_notebooks.lab.conversation import Conversation, Unreadable, dump
 from zc_notebooks.lab.reply import Frame, FrameKind, Reply, Telling, spans
@@ -215,18 +217,20 @@ def _messages(body: Mapping[str, Any]) -> tuple[Message, ...]:
     items = reading.objects(body, "messages")
     if not items:
         raise Unreadable("[] is too short - 'messages'", "messages")
-    open_calls: set[str] = set()
+    open_calls: dict[str, str] = {}
     messages = []
     for place, item in enumerate(items):
         message = _message(item, f"messages[{place}]")
         if message.role == "tool":
-            if message.tool_call_id not in open_calls:
+            name = open_calls.get(message.tool_call_id or "")
+            if name is None:
                 raise Unreadable(
                     "messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
                     f"messages.[{place}].role",
                 )
+            message = msgspec.structs.replace(message, name=message.name or name)
         elif message.role == "assistant":
-            open_calls = {call.id for call in message.tool_calls}
+            open_calls = {call.id: call.name for call in message.tool_calls}
         messages.append(message)
     return tuple(messages)
 

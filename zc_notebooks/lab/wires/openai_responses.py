@@ -189,7 +189,7 @@ def _response(reply: Reply, telling: Telling, items: list[dict[str, Any]], *, do
 def _usage(reply: Reply, telling: Telling) -> dict[str, Any]:
     told: dict[str, Any] = {
         "input_tokens": reply.input_tokens,
-        "input_tokens_details": {"cached_tokens": reply.cached_tokens},
+        "input_tokens_details": {"cached_tokens": reply.cached_tokens, "cache_write_tokens": 0},
         "output_tokens": reply.output_tokens,
         "output_tokens_details": {"reasoning_tokens": reply.reasoning_tokens},
         "total_tokens": reply.input_tokens + reply.output_tokens,
