@@ -1,0 +1,478 @@
+"""Reading OpenAI chat completions: every deviation of spec wire 3.1, on fixtures of our own."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from tests.wire.feeding import every, read, told
+from zc_notebooks.chat import Answer, StreamEnd, Text, ToolCall, Usage, WireEvent, WireFailure
+from zc_notebooks.wire.registry import wire
+
+CHAT = wire("openai_chat")
+DONE = b"data: [DONE]\n\n"
+
+
+def event(value: Any, name: str = "") -> bytes:
+    """One SSE event of a JSON value."""
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {json.dumps(value)}\n\n".encode()
+
+
+def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> bytes:
+    """A chunk with one choice."""
+    return event(
+        {"id": "c1", "model": "m-1", "choices": [{"index": 0, "delta": delta or {}, "finish_reason": finish}]} | more
+    )
+
+
+def say(text: str) -> bytes:
+    return chunk({"content": text})
+
+
+def tool(arguments: Any = "{}", **call: Any) -> dict[str, Any]:
+    """A tool call delta."""
+    name = call.pop("name", None)
+    return {**call, "function": {"arguments": arguments} | ({"name": name} if name else {})}
+
+
+def end_of(*body: bytes, interrupted: str | None = None) -> StreamEnd:
+    return read(CHAT, [b"".join(body)], interrupted=interrupted)[1]
+
+
+def usage(prompt: int, completion: int, **more: Any) -> dict[str, Any]:
+    return {"prompt_tokens": prompt, "completion_tokens": completion, **more}
+
+
+HI = say("Hi")
+STOP = chunk(finish="stop")
+
+
+# -- how a stream ends ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "evidence"),
+    [
+        pytest.param([HI, STOP, DONE], ("finish_reason=stop", "[DONE]"), id="both signals"),
+        pytest.param([HI, STOP], ("finish_reason=stop", "eof"), id="119: no [DONE]"),
+        pytest.param([HI, DONE], ("[DONE]",), id="119: no finish_reason"),
+        pytest.param([HI, chunk(finish=""), DONE], ("[DONE]",), id="122: an empty finish_reason is none"),
+        pytest.param([HI, STOP, chunk(error=None), DONE], ("finish_reason=stop", "[DONE]"), id="121: error null"),
+        pytest.param([HI, STOP, b'data: {"usa'], ("finish_reason=stop", "half event", "eof"), id="cut before usage"),
+        pytest.param([HI, STOP, event(7)], ("finish_reason=stop", "malformed data", "eof"), id="junk after the signal"),
+        pytest.param([HI, STOP, b"data: [DONE]"], ("finish_reason=stop", "[DONE]"), id="no line end"),
+        pytest.param(
+            [HI, chunk(finish="stop"), chunk(finish="length"), DONE], ("finish_reason=stop", "[DONE]"), id="twice"
+        ),
+    ],
+)
+def test_complete(body: list[bytes], evidence: tuple[str, ...]) -> None:
+    """Behaviours 118, 119, 121, 122: a signal without an error completes the stream."""
+    end = end_of(*body)
+    assert end.failure is None
+    assert (end.answer.text, end.evidence) == ("Hi", evidence)
+
+
+@pytest.mark.parametrize("body", [[], [b": keep-alive\n\n"], [DONE], [HI], [HI, b"data: {"], [HI, chunk(finish="")]])
+@pytest.mark.parametrize(("interrupted", "how"), [(None, "closed"), ("idle", "stalled"), ("disconnect", "broke off")])
+def test_truncated(body: list[bytes], interrupted: str | None, how: str) -> None:
+    """Behaviour 118: an end without the signal is a truncation that names it; ``[DONE]`` alone is none."""
+    end = end_of(*body, interrupted=interrupted)
+    assert end.failure is not None
+    how = "closed" if body == [DONE] and interrupted is None else how
+    assert (end.failure.kind, end.failure.reason) == ("cut", "stream_cut")
+    assert end.failure.detail == f"stream {how} before finish_reason: response truncated"
+
+
+def test_an_idle_limit_after_the_signal_ends_the_stream_as_complete() -> None:
+    """Spec 8.2: an idle limit after the signal is no failure."""
+    end = end_of(HI, STOP, interrupted="idle")
+    assert (end.failure, end.evidence) == (None, ("finish_reason=stop", "idle"))
+
+
+ERROR = {"message": "no more", "code": 503}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(event({"error": ERROR}), id="top level"),
+        pytest.param(chunk(error=ERROR, finish="error"), id="in a chunk"),
+        pytest.param(event({"error": ERROR}, "error"), id="error event"),
+        pytest.param(event(ERROR, "error"), id="flat error event"),
+        pytest.param(b"event: error\ndata: no more\n\n", id="error event of plain text"),
+        pytest.param(b'error: {"message":"no more"}\n\n', id="error field"),
+        pytest.param(event({"object": "error", **ERROR}), id="object error"),
+        pytest.param(event({"message": "no more", "code": 1}), id="flat"),
+        pytest.param(event({"choices": [{"index": 0, "delta": {}, "error": ERROR}]}), id="in a choice"),
+        pytest.param(event({"choices": [], "x_groq": {"error": "no more"}}), id="x_groq"),
+        pytest.param(event({"choices": [], "base_resp": {"status_code": 1, "status_msg": "no more"}}), id="base_resp"),
+    ],
+)
+@pytest.mark.parametrize(
+    "before", [[], [event({"choices": []})], [HI], [HI, STOP]], ids=["1st", "2nd", "text", "finish"]
+)
+@pytest.mark.parametrize("after", [[], [DONE], [HI, STOP, DONE]], ids=["eof", "done", "more"])
+def test_in_band_errors(error: bytes, before: list[bytes], after: list[bytes]) -> None:
+    """Behaviour 121: an error object anywhere is an error, with the provider's text, whatever follows."""
+    decoder = CHAT.decoder({}, anthropic_completion="stop_reason")
+    decoder.feed(b"".join([*before, error]))
+    assert (decoder.closed, decoder.signalled, decoder.started) == (True, False, True)
+    assert decoder.feed(b"".join(after)) == []
+    failure = decoder.finish().failure
+    assert failure is not None
+    assert failure.kind == "error_body"
+    assert "no more" in failure.payload
+    assert failure.answer.text == ("Hi" if HI in before else "")
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("error", "server_error"),
+        ("network_error", "server_error"),
+        ("insufficient_system_resource", "capacity"),
+        ("content_filter", "content_filter"),
+        ("sensitive", "content_filter"),
+        ("model_context_window_exceeded", "context_window"),
+        ("MALFORMED_FUNCTION_CALL", "bad_request"),
+    ],
+)
+def test_finish_words_that_are_failures(word: str, reason: str) -> None:
+    """Behaviour 122: such a word fails a stream and a whole body alike; what had come and its usage are kept."""
+    streamed = end_of(HI, chunk(finish=word, usage=usage(3, 1)), DONE).failure
+    whole = CHAT.decode(body({"content": "Hi"}, word, usage=usage(3, 1)), {})
+    for failure in (streamed, whole):
+        assert isinstance(failure, WireFailure)
+        assert (failure.kind, failure.reason) == ("finish", reason)
+        assert (failure.answer.text, failure.answer.finish_raw) == ("Hi", word)
+        assert failure.answer.usage == Usage(input_tokens=3, output_tokens=1)
+
+
+def test_a_malformed_line_is_a_failure() -> None:
+    """A data line that is no JSON ends the stream as not the protocol, with the line as payload."""
+    decoder = CHAT.decoder({}, anthropic_completion="stop_reason")
+    decoder.feed(HI + b"data: {broken\n\n" + STOP)
+    assert decoder.closed
+    failure = decoder.finish().failure
+    assert failure is not None
+    assert (failure.kind, failure.payload.strip(), failure.answer.text) == ("not_protocol", "{broken", "Hi")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"error":{"message":"bad key"}}', "error_body"),
+        (b'[{"error":{"message":"bad key"}}]', "error_body"),
+        (b"<html>bad key</html>", "not_protocol"),
+        (b'"bad key"', "not_protocol"),
+        (b'{"error":{"message":"bad k', "cut"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_failure_under_a_streams_content_type(body: bytes, kind: str, size: int) -> None:
+    """Spec wire 3.0: bare JSON or HTML in place of a stream is what its first byte says."""
+    _, end = read(CHAT, every(body, size), {"content-type": "text/event-stream"})
+    assert end.failure is not None
+    assert end.failure.kind == kind
+    assert kind == "cut" or "bad key" in end.failure.payload
+
+
+def test_a_whole_completion_in_place_of_a_stream() -> None:
+    """A server that ignores ``stream`` is read all the same, with events."""
+    events, end = read(CHAT, [body({"content": "Hi"}, "stop")])
+    assert (end.failure, end.answer.text) == (None, "Hi")
+    assert events == [Text(text="Hi")]
+
+
+# -- text, reasoning, usage -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("delta", "text", "reasoning"),
+    [
+        ({"content": None, "role": "assistant"}, "", ""),
+        ({"reasoning_content": "r"}, "", "r"),
+        ({"reasoning": "r"}, "", "r"),
+        ({"reasoning": "r", "reasoning_content": "r"}, "", "r"),
+        ({"reasoning": "r", "reasoning_details": [{"type": "reasoning.text", "text": "r"}]}, "", "r"),
+        ({"reasoning_details": [{"type": "reasoning.summary", "summary": "s"}, {"text": "t"}]}, "", "st"),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "r"}]}]}, "", "r"),
+        ({"content": [{"type": "text", "text": "a"}, {"type": "reference"}, {"type": "text", "text": "b"}]}, "ab", ""),
+        ({"content": 5, "reasoning": {"odd": 1}}, "", ""),
+        ({"content": "a", "tool_calls": "odd"}, "a", ""),
+    ],
+)
+def test_text_and_reasoning(delta: dict[str, Any], text: str, reasoning: str) -> None:
+    """Every place where text and reasoning are found, the same for a chunk and a whole message."""
+    events, end = read(CHAT, [chunk(delta, "stop")])
+    assert (end.answer.text, end.answer.reasoning) == told(events)[:2] == (text, reasoning)
+    whole = CHAT.decode(body(delta, "stop"), {})
+    assert isinstance(whole, Answer)
+    assert (whole.text, whole.reasoning) == (text, reasoning)
+
+
+def test_odd_types_are_no_error() -> None:
+    """Numbers for ids, a list for a model, a float index: the text still comes."""
+    odd = {
+        "id": 7,
+        "model": ["m"],
+        "created": "x",
+        "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": 3}],
+    }
+    end = end_of(event(odd), event({"id": "c2", "model": "m-2", "choices": []}), DONE)
+    assert (end.failure, end.answer.text, end.answer.model_reported, end.answer.request_id) == (None, "Hi", "m-2", "c2")
+
+
+def test_only_choice_0_counts() -> None:
+    """Other choices are neither text nor signal."""
+    other = event({"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": "stop"}]})
+    end = end_of(HI, other)
+    assert end.failure is not None
+    assert end.answer.text == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([chunk(finish="stop", usage=usage(1, 2)), event({"choices": [], "usage": usage(9, 4)})], (9, 4, None, None)),
+        (
+            [chunk(finish="stop"), event({"choices": [], "usage": usage(9, 4)}), event({"choices": [], "usage": None})],
+            (9, 4, None, None),
+        ),
+        ([chunk(finish="stop", x_groq={"usage": usage(9, 4)})], (9, 4, None, None)),
+        ([chunk(finish="stop", usage=usage(9, 4, prompt_tokens_details={"cached_tokens": 5}))], (9, 4, 5, None)),
+        ([chunk(finish="stop", usage=usage(9, 4, prompt_cache_hit_tokens=5))], (9, 4, 5, None)),
+        ([chunk(finish="stop", usage=usage(9, 4, cached_tokens=5))], (9, 4, 5, None)),
+        (
+            [
+                chunk(
+                    finish="stop", usage=usage(9, 4, total_tokens=13, completion_tokens_details={"reasoning_tokens": 3})
+                )
+            ],
+            (9, 4, None, 3),
+        ),
+        (
+            [
+                chunk(
+                    finish="stop", usage=usage(9, 4, total_tokens=16, completion_tokens_details={"reasoning_tokens": 3})
+                )
+            ],
+            (9, 7, None, 3),
+        ),
+    ],
+)
+def test_usage(parts: list[bytes], expected: tuple[int | None, ...]) -> None:
+    """Behaviour 123: the last snapshot counts; input includes cached, output includes reasoning (xAI leaves it out)."""
+    events, end = read(CHAT, [b"".join(parts) + DONE])
+    got = end.answer.usage
+    assert got is not None
+    assert (got.input_tokens, got.output_tokens, got.cached_tokens, got.reasoning_tokens) == expected
+    assert told(events)[3] == got
+
+
+@pytest.mark.parametrize("raw", [None, {}, {"total_tokens": 0}, {"prompt_tokens": -1}, {"prompt_tokens": "9"}, [1], 5])
+def test_unknown_usage_is_none(raw: Any) -> None:
+    """Unknown is not zero."""
+    end = end_of(HI, chunk(finish="stop", usage=raw), DONE)
+    assert (end.failure, end.answer.usage) == (None, None)
+
+
+# -- tool calls -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param(
+            [
+                [tool("", index=0, id="a", type="function", name="f")],
+                [tool('{"x":', index=0)],
+                [tool("1}", index=0)],
+                [tool("", index=1, id="b", name="g")],
+                [tool("{}", index=1)],
+            ],
+            id="by index",
+        ),
+        pytest.param([[tool('{"x":1}', id="a", name="f")], [tool("{}", id="b", name="g")]], id="whole, without index"),
+        pytest.param([[tool('{"x":1}', id="a", name="f"), tool("{}", id="b", name="g")]], id="two whole in one"),
+        pytest.param(
+            [[tool('{"x":1}', index=0, id="a", name="f")], [tool("{}", index=0, id="b", name="g")]], id="all at index 0"
+        ),
+        pytest.param([[tool('{"x":', id="a", name="f")], [tool("1}")], [tool("{}", id="b", name="g")]], id="no index"),
+        pytest.param(
+            [[tool('{"x":', id="a", name="f"), tool("{", id="b", name="g")], [tool("1}"), tool("}")]], id="by place"
+        ),
+        pytest.param(
+            [
+                [tool('{"x":', index=0, id="a", name="f"), tool("{", index=1, id="b", name="g")],
+                [tool("}", index=1, id="b", name="g"), tool("1}", index=0, id="a", name="f")],
+            ],
+            id="ids and names repeated, interleaved",
+        ),
+        pytest.param([[tool({"x": 1}, index=0, id="a", name="f"), tool({}, index=1, id="b", name="g")]], id="objects"),
+    ],
+)
+def test_tool_calls(parts: list[list[dict[str, Any]]]) -> None:
+    """Calls are put together whatever keys a server forgets, and come out once, at the signal."""
+    stream = [chunk({"tool_calls": part}) for part in parts]
+    decoder = CHAT.decoder({}, anthropic_completion="stop_reason")
+    assert decoder.feed(b"".join(stream)) == []
+    events = decoder.feed(chunk(finish="tool_calls") + DONE)
+    calls = decoder.finish().answer.tool_calls
+    assert tuple(events) == calls
+    assert [(call.id, call.name, call.arguments) for call in calls] == [("a", "f", {"x": 1}), ("b", "g", {})]
+
+
+def test_text_after_a_tool_call_is_forwarded() -> None:
+    """Behaviour 131."""
+    events, end = read(
+        CHAT, [chunk({"tool_calls": [tool(index=0, id="a", name="f")]}, "tool_calls") + say("more") + DONE]
+    )
+    assert [type(one) for one in events] == [ToolCall, Text]
+    assert end.answer.text == "more"
+
+
+@pytest.mark.parametrize(
+    ("last", "kept"),
+    [
+        pytest.param(b"", None, id="124: cut"),
+        pytest.param(event({"error": ERROR}), None, id="error"),
+        pytest.param(chunk(finish="length"), [], id="token limit"),
+        pytest.param(chunk(finish="tool_calls"), [None], id="broken but whole"),
+    ],
+)
+def test_half_tool_calls(last: bytes, kept: list[None] | None) -> None:
+    """Behaviour 124: a half call is never returned; one the provider calls whole is, with its raw text."""
+    events, end = read(CHAT, [chunk({"tool_calls": [tool('{"x":', index=0, id="a", name="f")]}) + last])
+    calls = [call.arguments for call in end.answer.tool_calls]
+    assert calls == (kept or [])
+    assert len([one for one in events if isinstance(one, ToolCall)]) == len(calls)
+    assert (end.failure is not None) == (kept is None)
+
+
+def test_tool_calls_without_a_finish_reason() -> None:
+    """Recorded at one router: ``[DONE]`` alone completes a call."""
+    events, end = read(CHAT, [chunk({"tool_calls": [tool("{}", index=0, id="a", name="f")]}) + DONE])
+    assert [call.name for call in end.answer.tool_calls] == ["f"]
+    assert list(events) == list(end.answer.tool_calls)
+
+
+def test_calls_with_finish_reason_stop_are_tool_calls() -> None:
+    """One vocabulary: ``stop`` beside calls is ``tool_calls``; the provider's word is kept."""
+    answer = end_of(chunk({"tool_calls": [tool(index=0, id="a", name="f")]}, "stop")).answer
+    assert (answer.finish_reason, answer.finish_raw) == ("tool_calls", "stop")
+
+
+def test_the_old_function_call() -> None:
+    """``function_call`` of before 2024 is a tool call with an id of our own."""
+    whole = CHAT.decode(
+        body({"content": None, "function_call": {"name": "f", "arguments": '{"x":1}'}}, "function_call"), {}
+    )
+    assert isinstance(whole, Answer)
+    assert [(call.name, call.arguments, bool(call.id)) for call in whole.tool_calls] == [("f", {"x": 1}, True)]
+
+
+def test_googles_thought_signature_travels_with_the_call() -> None:
+    """The OpenAI-compatible endpoint of Gemini hides it in ``extra_content``."""
+    call = tool(index=0, id="a", name="f") | {"extra_content": {"google": {"thought_signature": "s"}}}
+    assert end_of(chunk({"tool_calls": [call]}, "tool_calls")).answer.tool_calls[0].signature == "s"
+
+
+# -- whole bodies -----------------------------------------------------------------------------------------------------
+
+
+def body(message: dict[str, Any] | None, finish: str | None, **more: Any) -> bytes:
+    """A whole completion."""
+    choice = {"index": 0, "finish_reason": finish} | ({} if message is None else {"message": message})
+    return json.dumps({"id": "c1", "model": "m-1", "choices": [choice]} | more).encode()
+
+
+def test_a_whole_completion() -> None:
+    """Text, model, finish word and the request id of the header."""
+    got = CHAT.decode(b"\n\n \r\n" + body({"content": "Hi"}, "stop", usage=usage(3, 1)), {"x-request-id": "r1"})
+    assert got == Answer(
+        text="Hi",
+        finish_reason="stop",
+        finish_raw="stop",
+        usage=Usage(input_tokens=3, output_tokens=1),
+        model_reported="m-1",
+        request_id="r1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "reason"),
+    [
+        (b"", "empty_body", "stream_cut"),
+        (b"\n \r\n", "empty_body", "stream_cut"),
+        (b"<html>sign in</html>", "not_protocol", None),
+        (b"upstream sent too big header", "not_protocol", None),
+        (b"[]", "not_protocol", None),
+        (b"{}", "not_protocol", None),
+        (b'{"choices":null}', "not_protocol", None),
+        (b'{"choices":[{"mess', "cut", "stream_cut"),
+        (b'{"error":{"message":"x"}}', "error_body", None),
+        (b'{"error":"x","choices":[]}', "error_body", None),
+        (b'[{"error":{"message":"x"}}]', "error_body", None),
+        (b'"Too many requests"', "error_body", None),
+        (b'{"object":"error","message":"x"}', "error_body", None),
+        (b'{"detail":"x"}', "error_body", None),
+        (b'{"errors":[{"message":"x"}],"success":false}', "error_body", None),
+        (b'{"choices":null,"base_resp":{"status_code":1008,"status_msg":"x"}}', "error_body", None),
+        (b'{"choices":[{"error":{"message":"x"},"finish_reason":"error"}]}', "error_body", None),
+    ],
+)
+def test_bodies_that_are_no_answer(raw: bytes, kind: str, reason: str | None) -> None:
+    """A 2xx that is no completion is a failure of the right kind with one sentence."""
+    got = CHAT.decode(raw, {})
+    assert isinstance(got, WireFailure)
+    assert (got.kind, got.reason) == (kind, reason)
+    assert got.detail
+
+
+def test_a_good_base_resp_is_no_error() -> None:
+    """MiniMax sends ``status_code`` 0 with every answer."""
+    got = CHAT.decode(body({"content": "Hi"}, "stop", base_resp={"status_code": 0, "status_msg": ""}), {})
+    assert isinstance(got, Answer)
+
+
+def test_a_refusal_is_a_content_filter() -> None:
+    """``refusal`` without text fails; its words are the payload and never the sentence."""
+    for got in (
+        CHAT.decode(body({"refusal": "I can't."}, "stop"), {}),
+        end_of(chunk({"refusal": "I can't."}, "stop")).failure,
+    ):
+        assert isinstance(got, WireFailure)
+        assert (got.reason, got.code, got.payload) == ("content_filter", "refusal", "I can't.")
+        assert "can't" not in got.detail
+
+
+# -- size -------------------------------------------------------------------------------------------------------------
+
+
+def test_30_000_chunks_in_constant_memory() -> None:
+    """What a long stream holds is its text: no chunk and no event stays behind."""
+
+    def held(chunks: int) -> int:
+        decoder = CHAT.decoder({}, anthropic_completion="stop_reason")
+        tracemalloc.start()
+        for _ in range(chunks):
+            decoder.feed(HI)
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(decoder.finish(interrupted="idle").answer.text) == 2 * chunks
+        return size
+
+    assert held(30_000) - held(300) < 30_000 * 70  # a short string and its place in a list, for each chunk
+
+
+def test_events_are_those_of_the_chunk() -> None:
+    """Deltas are forwarded as they came, thinking marks too."""
+    decoder = CHAT.decoder({}, anthropic_completion="stop_reason")
+    got: list[list[WireEvent]] = [decoder.feed(one) for one in (say("<think>a"), b": x\n\n", say("</think>b"), STOP)]
+    assert got == [[Text(text="<think>a")], [], [Text(text="</think>b")], []]
