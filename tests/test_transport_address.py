@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zc_notebooks.errors import TransportFailure
-from zc_notebooks.transport_address import address, check_headers, is_loopback, proxy_for
+from zc_notebooks.transport.address import address, is_loopback, proxy_for
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,11 @@ def test_loopback_is_this_machine_alone(host: str, expected: bool) -> None:
         ("", "must begin with https://"),
         ("http://127.0.0.1:notaport/v1", "not a URL"),
         ("http://[::1/v1", "not a URL"),
+        ("http://127.0.0.1:0/v1", "no host"),
+        ("https://user:word@api.example.com/v1", "user@"),
+        ("http://127.0.0.1\\@api.example.com/v1", "unfit sign"),
+        ("https://api.example.com/a b", "unfit sign"),
+        ("https://api.example.com/\nx", "unfit sign"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused_before_anything_is_sent(url: str, words: str) -> None:
@@ -70,28 +75,6 @@ def test_an_address_that_may_be_used(url: str, allow: bool, port: int, tls: bool
 
 
 @pytest.mark.parametrize(
-    ("headers", "fine"),
-    [
-        ({"authorization": "Bearer good"}, True),
-        ({"x-note": "日本語"}, True),
-        ({"authorization": "Bearer pasted-with-its-line-end\n"}, False),
-        ({"authorization": "Bearer a\r\nx-injected: b"}, False),
-        ({"x\r\ny": "b"}, False),
-        ({"x": "nul\0"}, False),
-    ],
-)
-def test_a_header_cannot_break_out_of_its_line(headers: dict[str, str], fine: bool) -> None:
-    """The message names the header and never shows its value."""
-    if fine:
-        check_headers(headers)
-        return
-    with pytest.raises(TransportFailure, match="line break or a NUL") as caught:
-        check_headers(headers)
-    assert "pasted" not in str(caught.value)
-    assert not caught.value.sent
-
-
-@pytest.mark.parametrize(
     ("url", "environment", "expected"),
     [
         ("https://api.example.com/v1", {}, None),
@@ -108,7 +91,8 @@ def test_the_proxy_of_the_environment(
 ) -> None:
     """It carries https to other machines; loopback never leaves this one."""
     _only(monkeypatch, environment)
-    assert proxy_for(address(url)) == expected
+    found = proxy_for(address(url))
+    assert (found.geturl() if found else None) == expected
 
 
 def test_a_socks_proxy_is_a_clear_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import gc
+import socket
 import ssl
 from pathlib import Path
 
@@ -91,6 +92,59 @@ def test_a_closed_transport_can_be_used_again() -> None:
     assert asked(OK, use).accepted == 2
 
 
+def test_idle_connections_to_other_hosts_make_room() -> None:
+    """The limit counts what is open, not only what is busy."""
+
+    async def run() -> None:
+        transport = AsyncTransport(max_connections=2)
+        async with raw_server(OK) as first, raw_server(OK) as second:
+            for server in (first, second, first):
+                await asyncio.gather(*(_send(transport, server.url) for _ in range(8)))
+                await asyncio.sleep(FAST_S)
+                assert first.open + second.open <= 2
+            await transport.aclose()
+
+    asyncio.run(run())
+
+
+def test_an_idle_connection_is_closed_after_its_time() -> None:
+    """Without another request: nothing stays open for a provider that is not asked any more."""
+
+    async def run() -> None:
+        transport = AsyncTransport(keepalive_s=FAST_S)
+        async with raw_server(OK) as server:
+            await _send(transport, server.url)
+            await asyncio.wait_for(server.client_left.wait(), 5)
+            await _send(transport, server.url)
+            assert server.accepted == 2
+        await transport.aclose()
+
+    asyncio.run(run())
+
+
+def test_a_slow_reader_slows_the_server_down() -> None:
+    """50 MB that nobody reads yet are not pulled into memory."""
+    written: list[int] = []
+
+    async def answer(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n")
+        for count in range(500):
+            writer.write(b"x" * 100_000)
+            await writer.drain()
+            written.append(count)
+
+    async def use(transport: AsyncTransport, server: RawServer) -> None:
+        async with transport.stream(post(server.url), connect_s=5, first_byte_s=5, idle_s=5) as response:
+            pieces = response.chunks()
+            total = len(await anext(pieces))
+            await asyncio.sleep(FAST_S)
+            assert len(written) < 400
+            total += sum([len(piece) async for piece in pieces])
+        assert total == 50_000_000
+
+    asked(answer, use)
+
+
 # -- stale connections --------------------------------------------------------------------------------------------
 
 
@@ -121,6 +175,41 @@ def test_a_request_that_was_written_is_never_sent_again() -> None:
         assert (caught.value.kind, caught.value.sent) == ("read", True)
 
     assert len(asked(once_then_die, use).requests) == 2
+
+
+def test_what_a_server_says_unasked_ends_the_connection() -> None:
+    """A 408 on an idle connection is not the answer to the next request."""
+
+    async def use(transport: AsyncTransport, server: RawServer) -> None:
+        for _ in range(3):
+            assert await _send(transport, server.url) == 200
+            await asyncio.sleep(FAST_S / 5)
+
+    assert asked(_answers_and_complains, use).accepted == 3
+
+
+async def _answers_and_complains(_: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(OK)
+    await writer.drain()
+    await asyncio.sleep(0)
+    writer.write(whole(408, b"you are slow"))
+
+
+def test_a_reset_in_mid_body_says_so() -> None:
+    """The process behind the provider died."""
+
+    async def answer(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
+        await writer.drain()
+        writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        writer.transport.abort()
+
+    async def use(transport: AsyncTransport, server: RawServer) -> None:
+        with pytest.raises(TransportFailure, match="before the body was complete") as caught:
+            await _send(transport, server.url)
+        assert (caught.value.kind, caught.value.sent) == ("read", True)
+
+    asked(answer, use)
 
 
 def test_nobody_listening_is_a_connect_failure_that_was_not_sent() -> None:
