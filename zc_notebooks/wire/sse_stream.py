@@ -69,15 +69,15 @@ class SseStream:
 
     def feed(self, chunk: bytes) -> list[WireEvent]:
         """Events completed by ``chunk``, in order."""
-        if self.closed:
-            return []
         judge = self.judge
+        if judge.closed:
+            return []
         events: list[WireEvent] = []
         for name, data in self._framing.feed(chunk):
             self.on_event(name, data, events)
-            if judge.closed:
+            if self.judge.closed:
                 break
-        if self._framing.overflow and not judge.closed:
+        if self._framing.overflow and not self.judge.closed:
             judge.refuse(f"one event is larger than {self._limit} bytes: refused", "event too large")
             judge.closed = True
         return events
