@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -146,6 +147,12 @@ def test_usage_is_asked_for_where_it_may_be(family: str, asks: bool) -> None:
     assert body["stream"] is True
     assert body.get("stream_options") == ({"include_usage": True} if asks else None)
     assert encoded.request.headers["accept"] == "text/event-stream"
+
+
+def test_a_lone_surrogate_is_escaped() -> None:
+    """Half a character in a prompt is sent as its escape."""
+    request = wire("openai_chat").encode(say("a\ud83d"), chat(), stream=False).request
+    assert json.loads(request.body)["messages"][0]["content"] == "a\ud83d"
 
 
 def test_a_conversation_with_tools() -> None:

@@ -13,6 +13,7 @@ from zc_notebooks.chat import JsonSchema
 from zc_notebooks.config.catalogue import auth_for
 from zc_notebooks.records import HttpRequest
 from zc_notebooks.wire.base import Encoded, Target
+from zc_notebooks.wire.loose_json import to_text
 
 _HOP_BY_HOP: Final = frozenset(
     {
@@ -79,7 +80,7 @@ def json_request(
     }
     sent.update({name.lower(): value for name, value in profile.extra_headers.items() if _ours(name)})
     _merge(body, profile.provider_extra)
-    request = HttpRequest(method="POST", url=url, headers=sent, body=msgspec.json.encode(body))
+    request = HttpRequest(method="POST", url=url, headers=sent, body=_json(body))
     return Encoded(request=request, notes=tuple(notes))
 
 
@@ -90,6 +91,14 @@ def _merge(body: dict[str, Any], extra: Mapping[str, Any]) -> None:
             _merge(inner, value)
         else:
             body[name] = value
+
+
+def _json(body: dict[str, Any]) -> bytes:
+    """JSON; a lone surrogate in somebody's text is escaped, not an exception."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        return to_text(body).encode()
 
 
 def _ours(name: str) -> bool:
