@@ -152,6 +152,8 @@ def finish_word(response: dict[str, Any], kind: str = "") -> str:
 
 _WHOLE: Final = frozenset({"completed", "incomplete:max_output_tokens", "incomplete:max_tokens"})
 _JUDGED: Final = frozenset({"incomplete:content_filter"})
+_UNFINISHED: Final = frozenset({"queued", "in_progress", "cancelled", "incomplete"})
+"""A last word that says the answer is not whole and does not say why: cut short."""
 
 
 class ResponsesStream(SseStream):
@@ -215,11 +217,13 @@ class ResponsesStream(SseStream):
         word = finish_word(response, kind)
         self.builder.finish(word)
         evidence = kind if word in kind else f"{kind} {word}"
-        if word in _WHOLE or word in _JUDGED:
-            self.judge.complete(evidence, last=True)
-            return
         error = response.get("error")
-        self.error(to_text({"error": error}) if error is not None else data, evidence)
+        if word in _UNFINISHED and error is None:
+            self.judge.note(evidence)
+        elif word in _WHOLE or word in _JUDGED:
+            self.judge.complete(evidence)
+        else:
+            self.error(to_text({"error": error}) if error is not None else data, evidence)
         self.judge.closed = True
 
 
@@ -235,7 +239,7 @@ def read_response(value: dict[str, Any], body: bytes, headers: Mapping[str, str]
     ResponsesReader(builder).response(value, [])
     word = finish_word(value)
     builder.finish(word)
-    if word in ("queued", "in_progress", "cancelled", "incomplete"):
+    if word in _UNFINISHED:
         return WireFailure(
             kind="cut", reason="stream_cut", detail=f"the response ends {word}", answer=builder.answer(whole=False)
         )
