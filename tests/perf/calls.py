@@ -85,7 +85,6 @@ async def _hops(folder: Path, base: str, targets: Targets, *, rounds: int) -> No
         timings = await interleaved(candidates, tasks=1, calls=50, rounds=rounds)
     table("leaving a candidate (one task)", timings, base=RAW)
     targets.at_most("a hop over an instant 402, added p50 / raw", _p50(timings, HOP) - _p50(timings, ASK), 0.75)
-    targets.at_most("a hop over an instant 429, added p50 / raw", _p50(timings, HOP_MARK) - _p50(timings, ASK), 0.75)
     targets.at_most("20 cooling candidates, added ms", (timings[COOLING].at(0.5) - timings[ASK].at(0.5)) * 1e3, 1.0)
 
 

@@ -95,7 +95,9 @@ class Connection(asyncio.BufferedProtocol):
             if answer.complete:
                 return b""
             await self._news()
-        taken, answer.parts = b"".join(answer.parts), []
+        end = len(answer.parts) if self._taken else 1  # the first event does not wait until its neighbours are decoded
+        taken = b"".join(answer.parts[:end])
+        del answer.parts[:end]
         self._taken += len(taken)
         if self._paused and self.usable:
             self._paused = False
