@@ -205,12 +205,17 @@ def _earliest(attempts: Sequence[CandidateFailure]) -> datetime | None:
     return min((end for end in ends if end is not None), default=None)
 
 
+_NO_REASON = "skipped_failed_stream"
+"""A skip because of the candidate's own earlier failure: that one is its reason."""
+
+
 def _lines(attempts: Sequence[CandidateFailure], earliest: datetime | None) -> list[str]:
     """One line per candidate: its last failure or skip, in the order candidates were first met."""
     last: dict[tuple[str, str, str], CandidateFailure] = {}
     for failure in attempts:
         key = (failure.row.provider_ref, failure.row.model, failure.row.credential_id)
-        last[key] = failure
+        if failure.row.status != _NO_REASON or key not in last:
+            last[key] = failure
     lines = []
     for failure in last.values():
         reason = short(failure.text or failure.row.status)

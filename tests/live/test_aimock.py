@@ -1,0 +1,276 @@
+"""Our client against fake providers that nobody here wrote: all six wires, streams, tools, faults.
+
+``aimock`` encodes every answer itself, and its journal says how it read our requests.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.live.asking import PLACES, Asker
+from tests.live.processes import aimock, started
+from zc_notebooks.chat import ImagePart, Message, TextPart, ToolCall, text_message
+from zc_notebooks.errors import AllCandidatesFailed, StreamInterruptedAfterOutput
+from zc_notebooks.events import Reasoning, Redraft
+from zc_notebooks.records import WireName
+from zc_notebooks.testing import ManualClock
+
+PLAIN = "Seventeen times twenty-three is 391. Ünïcode – 数 🎉 too."
+THOUGHT = "Seventeen by twenty, and seventeen by three."
+TEN = "One two three four five six seven eight nine ten."
+PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
+TOOLS = [
+    {"type": "function", "function": {"name": "get_weather", "description": "Weather", "parameters": PARAMETERS}},
+    {"type": "function", "function": {"name": "get_time", "description": "Time", "parameters": {"type": "object"}}},
+]
+CALLS = [("get_weather", {"city": "Oslo", "days": 3}), ("get_time", {"zone": "Europe/Oslo"})]
+PNG = b"\x89PNG\r\n\x1a\n of a test"
+
+wires = pytest.mark.parametrize("wire", PLACES)
+both = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    command = aimock()
+    if command is None:
+        pytest.skip("aimock is not installed (npm package @copilotkit/aimock; ZC_AIMOCK names its folder)")
+    fixtures = str(Path(__file__).with_name("aimock.json"))
+    options = ["--port", "0", "--fixtures", fixtures, "--strict", "--validate-on-load"]
+    with started([str(command), *options], r"listening on (http://\S+)") as found:
+        yield found
+
+
+@pytest.fixture
+def asker(url: str, tmp_path: Path) -> Asker:
+    return Asker(url, tmp_path)
+
+
+@both
+@wires
+def test_a_plain_answer(asker: Asker, wire: WireName, *, streamed: bool) -> None:
+    """Text, finish reason, usage and request id, in one attempt."""
+    done = asker.ask("plain", wire, streamed=streamed)
+    assert (done.text, done.finish_reason, len(done.attempts)) == (PLAIN, "stop", 1)
+    assert done.usage is not None
+    told = (0, 0) if wire == "ollama" else (21, 13)  # what it says itself; it has no tokens for Ollama
+    assert (done.usage.input_tokens, done.usage.output_tokens) == told
+    assert (done.request_id or "").startswith("req-")
+    assert not streamed or (len(asker.pieces) > 1 and "".join(asker.pieces) == PLAIN)
+
+
+@both
+@wires
+def test_tool_calls(asker: Asker, wire: WireName, *, streamed: bool) -> None:
+    """Two calls in one turn, with their arguments as objects and an id each."""
+    done = asker.ask("weather", wire, streamed=streamed, tools=TOOLS)
+    assert [(call.name, dict(call.arguments or {})) for call in done.tool_calls] == CALLS
+    assert (done.text, done.finish_reason) == ("", "tool_calls")
+    ids = [call.id for call in done.tool_calls]
+    assert len(set(ids)) == len(CALLS)
+    assert wire == "ollama" or ids == ["call_weather", "call_time"]  # Ollama has none on the wire
+    assert not streamed or [event for event in asker.shown if isinstance(event, ToolCall)] == list(done.tool_calls)
+
+
+@both
+@wires
+def test_text_and_a_tool_call_in_one_turn(asker: Asker, wire: WireName, *, streamed: bool) -> None:
+    """Neither hides the other."""
+    done = asker.ask("say and call", wire, streamed=streamed, tools=TOOLS)
+    assert (done.text, [call.name for call in done.tool_calls]) == ("Let me look.", ["get_weather"])
+
+
+@pytest.mark.parametrize("second", PLACES)
+@pytest.mark.parametrize("first", PLACES)
+def test_a_conversation_with_tools_goes_on_at_another_wire(asker: Asker, first: WireName, second: WireName) -> None:
+    """Calls made on one wire and their results are understood on every other (multi-turn tools survive a swap)."""
+    asked = text_message("user", "weather")
+    calling = asker.ask([asked], first, tools=TOOLS)
+    results = [
+        Message(role="tool", parts=(TextPart(text=text),), tool_call_id=call.id, name=call.name)
+        for call, text in zip(calling.tool_calls, ("rain", "noon"), strict=True)
+    ]
+    turn = Message(role="assistant", tool_calls=calling.tool_calls, reasoning=calling.reasoning or None)
+    done = asker.ask([asked, turn, *results], second, streamed=True, tools=TOOLS)
+    assert done.text == "It rains in Oslo, at noon."
+
+
+@wires
+def test_a_conversation_is_read_as_it_was_meant(asker: Asker, url: str, wire: WireName) -> None:
+    """Its journal has the same turns, calls, arguments, results and settings; ids wherever the wire has them."""
+    calls = tuple(
+        ToolCall(id=f"call_{place}", name=name, arguments=arguments, raw=json.dumps(arguments))
+        for place, (name, arguments) in enumerate(CALLS)
+    )
+    picture = ImagePart(data=PNG)
+    conversation = [
+        text_message("system", "be short"),
+        Message(role="user", parts=(TextPart(text="weather?"), picture)),
+        Message(role="assistant", parts=(TextPart(text="looking"),), tool_calls=calls),
+        Message(role="tool", parts=(TextPart(text="rain"),), tool_call_id="call_0", name="get_weather"),
+        Message(role="tool", parts=(TextPart(text="noon"),), tool_call_id="call_1", name="get_time"),
+    ]
+    asker.ask(conversation, wire, tools=TOOLS, max_tokens=77)
+    read = journal(url)
+    assert [(turn["role"], said(turn)) for turn in read["messages"] if said(turn)] == [
+        ("system", "be short"),
+        ("user", "weather?"),
+        ("assistant", "looking"),
+        ("tool", "rain"),
+        ("tool", "noon"),
+    ]
+    made = [call for turn in read["messages"] for call in turn.get("tool_calls", ())]
+    assert [(call["function"]["name"], json.loads(call["function"]["arguments"])) for call in made] == CALLS
+    assert [call["id"] for call in made] == ["call_0", "call_1"]
+    if wire != "ollama":  # it drops the ids of results
+        answered = [turn["tool_call_id"] for turn in read["messages"] if turn["role"] == "tool"]
+        assert answered == ["call_0", "call_1"]
+    assert [tool["function"]["name"] for tool in read["tools"]] == ["get_weather", "get_time"]
+    assert read["tools"][0]["function"]["parameters"]["properties"]["city"] == {"type": "string"}
+    assert 77 in (read.get("max_tokens"), read.get("max_completion_tokens"))
+
+
+def journal(url: str) -> Any:
+    """The last request as it was read."""
+    entries = httpx.get(f"{url}/__aimock/journal", timeout=5).json()
+    return entries[-1]["body"]
+
+
+def said(turn: Any) -> str:
+    """Text of a turn in the journal; Gemini's results stand in an object."""
+    content = turn["content"] or ""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return json.loads(content)["result"] if content.startswith('{"result"') else content
+
+
+@both
+@pytest.mark.parametrize("wire", ["openai_chat", "openai_responses", "anthropic_messages", "gemini"])
+def test_reasoning_is_not_the_answer(asker: Asker, wire: WireName, *, streamed: bool) -> None:
+    """It stands beside the text (Ollama and Cohere are given none)."""
+    done = asker.ask("think", wire, streamed=streamed)
+    assert (done.text, done.reasoning) == ("391", THOUGHT)
+    assert not streamed or "".join(event.text for event in asker.shown if isinstance(event, Reasoning)) == THOUGHT
+
+
+@both
+@pytest.mark.parametrize("wire", ["openai_chat", "anthropic_messages", "gemini", "cohere_v2"])
+def test_an_answer_at_its_limit(asker: Asker, wire: WireName, *, streamed: bool) -> None:
+    """Its finish reason is ``length`` (Ollama is told ``stop``)."""
+    done = asker.ask("long", wire, streamed=streamed)
+    assert (done.text, done.finish_reason) == ("cut off by the lim", "length")
+
+
+@both
+def test_an_incomplete_response_without_a_reason_is_cut(asker: Asker, *, streamed: bool) -> None:
+    """It leaves out why a response is incomplete, which OpenAI always says: no answer, and the text so far is kept."""
+    with pytest.raises(AllCandidatesFailed if not streamed else StreamInterruptedAfterOutput) as failed:
+        asker.ask("long", "openai_responses", streamed=streamed)
+    assert failed.value.last_reason == "stream_cut"
+    assert "".join(asker.pieces) == ("cut off by the lim" if streamed else "")
+
+
+@both
+@wires
+@pytest.mark.parametrize(
+    ("prompt", "status", "reason", "stated_s", "words"),
+    [
+        ("a limit", 429, "minute_limit", 7.0, "Rate limit reached for requests"),
+        ("no money", 402, "balance", None, "Insufficient balance"),
+        ("no luck", 500, "server_error", None, "The server had an error"),
+        ("no key", 401, "auth", None, "Incorrect API key provided"),
+        ("nothing fits this", 503, "capacity", None, "Strict mode: no fixture matched"),
+    ],
+)
+def test_a_refusal(
+    asker: Asker,
+    wire: WireName,
+    prompt: str,
+    status: int,
+    reason: str,
+    stated_s: float | None,
+    words: str,
+    *,
+    streamed: bool,
+) -> None:
+    """Each status is the same reason on every wire, with the stated wait and the server's own words.
+
+    A stream alone with its limit is asked once more when the stated wait is over, as behaviour 145 has it.
+    """
+    asker.clock = clock = ManualClock()
+    with pytest.raises(AllCandidatesFailed) as failed:
+        asker.ask(prompt, wire, streamed=streamed)
+    first = failed.value.attempts[0]
+    assert first.verdict is not None
+    assert (first.verdict.status, first.verdict.reason, first.verdict.stated_wait_s) == (status, reason, stated_s)
+    assert first.verdict.text == words
+    assert words in str(failed.value)
+    assert len(clock.slept) == (streamed and stated_s is not None)
+    assert all(slept >= (stated_s or 0) for slept in clock.slept)
+
+
+@wires
+def test_a_stream_that_breaks_off(asker: Asker, wire: WireName) -> None:
+    """What was shown is kept, nothing is sent again, and the verdict is a cut."""
+    with pytest.raises(StreamInterruptedAfterOutput) as failed:
+        asker.ask("break off", wire, streamed=True)
+    partial = failed.value.partial_text
+    assert partial == "".join(asker.pieces)
+    assert 0 < len(partial) < len(TEN)
+    assert TEN.startswith(partial)
+    assert [(row.status, row.reason) for row in failed.value.rows] == [("stream_cut", "stream_cut")]
+
+
+@wires
+def test_a_draft_that_breaks_off_is_written_anew(asker: Asker, wire: WireName) -> None:
+    """A consumer that can rewrite gets the whole answer from a second request."""
+    done = asker.ask("break off", wire, streamed=True, draft=True)
+    redrafts = [place for place, event in enumerate(asker.shown) if isinstance(event, Redraft)]
+    assert (done.text, len(redrafts), len(done.attempts)) == (TEN, 1, 2)
+
+
+@wires
+def test_a_stream_that_never_begins_is_asked_for_whole(asker: Asker, wire: WireName) -> None:
+    """A connection closed before the first byte shows nothing, so the same candidate answers once more without one."""
+    done = asker.ask("hang up", wire, streamed=True)
+    assert done.text == "Nobody reads this."
+    assert [(row.mode, row.status) for row in done.attempts] == [("stream", "network"), ("recovery", "ok")]
+
+
+@both
+@wires
+@pytest.mark.parametrize(
+    ("prompt", "reason"), [("garbled", "stream_cut"), ("disconnected", "network")], ids=["garbled", "disconnected"]
+)
+def test_chaos(asker: Asker, wire: WireName, prompt: str, reason: str, *, streamed: bool) -> None:
+    """Broken JSON with a good status, and a connection that is closed, are transient failures."""
+    with pytest.raises(AllCandidatesFailed) as failed:
+        asker.ask(prompt, wire, streamed=streamed)
+    assert failed.value.last_reason == reason
+    assert {row.reason for row in failed.value.rows} == {reason}
+
+
+@wires
+def test_slow_chunks_are_shown_as_they_come(asker: Asker, wire: WireName) -> None:
+    """The first piece is there long before the last one."""
+    done = asker.ask("slowly", wire, streamed=True)
+    row = done.attempts[0]
+    assert len(asker.pieces) == 7
+    assert row.first_token_s is not None
+    assert row.secs is not None
+    assert row.first_token_s < row.secs / 2
+
+
+@both
+def test_a_chain_over_all_six_wires(asker: Asker, *, streamed: bool) -> None:
+    """Five fail, each in its own way and in its own words; the sixth answers, and nobody downstream can tell."""
+    done = asker.ask("relay", streamed=streamed)
+    assert (done.text, done.served.provider_ref) == ("served by the last one", PLACES["cohere_v2"].ref)
+    failed = dict.fromkeys(row.reason for row in done.attempts if row.kind == "attempt" and not row.accepted)
+    assert list(failed) == ["minute_limit", "capacity", "server_error", "balance"]
