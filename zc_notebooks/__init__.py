@@ -19,6 +19,7 @@ _WHERE: Final = {
     "call_with_fallback": "fallback",
     "classify_failure": "reliability.classify",
     "explain": "explanation",
+    "events": "events",
     "Message": "chat",
     "ImagePart": "chat",
     "TextPart": "chat",
@@ -44,6 +45,7 @@ _WHERE: Final = {
 __all__ = ["__version__", *_WHERE]  # noqa: PLE0604 (names of the table)
 
 if TYPE_CHECKING:
+    from zc_notebooks import events as events
     from zc_notebooks.borders import allowed as allowed
     from zc_notebooks.chain import Chain as Chain
     from zc_notebooks.chat import ImagePart as ImagePart
@@ -77,7 +79,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    module = import_module(f"{__name__}.{_WHERE[name]}")
+    value = module if _WHERE[name] == name else getattr(module, name)
     globals()[name] = value
     return value
 

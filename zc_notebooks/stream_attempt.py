@@ -106,6 +106,8 @@ class StreamAttempt:
         self._first_token_s: float | None = None
         self._usage: Usage | None = None
         self._struck = "idle"
+        self._read_text = 0
+        self._read_reasoning = 0
         self._t0 = 0.0
 
     async def run(self, variant: Variant) -> AsyncGenerator[Event, None]:
@@ -199,9 +201,10 @@ class StreamAttempt:
         except TransportFailure:
             self._shown.look()
             interrupted = "disconnect"
-        for shown in self._mark(*self._think.finish()):
+        end = decoder.finish(interrupted=interrupted)
+        for shown in self._rest(end):
             yield shown
-        self.judged = self._judge(decoder.finish(interrupted=interrupted), response, interrupted)
+        self.judged = self._judge(end, response, interrupted)
 
     async def _next(self, chunks: AsyncIterator[bytes], decoder: StreamDecoder) -> bytes | None:
         """The next piece of the body, within the limit that holds now; ``None`` at its end."""
@@ -227,11 +230,21 @@ class StreamAttempt:
 
     # -- what goes out ------------------------------------------------------------------------------------------------
 
+    def _rest(self, end: StreamEnd) -> list[Event]:
+        """What only the end of the body completed: an event without its empty line, text held back for a tag."""
+        out: list[Event] = []
+        if end.failure is None:
+            out += self._mark("", end.answer.reasoning[self._read_reasoning :])
+            out += self._mark(*self._think.feed(end.answer.text[self._read_text :]))
+        return out + self._mark(*self._think.finish())
+
     def _forwarded(self, event: Event) -> list[Event]:
         """The event as it goes out: text loses its thinking spans, what stood inside is reasoning."""
         if isinstance(event, Text):
+            self._read_text += len(event.text)
             return self._mark(*self._think.feed(event.text))
         if isinstance(event, Reasoning):
+            self._read_reasoning += len(event.text)
             return self._mark("", event.text)
         if isinstance(event, Usage):
             self._usage = event

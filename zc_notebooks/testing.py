@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from zc_notebooks.errors import TransportFailure
-from zc_notebooks.records import HttpRequest, HttpResponse
+from zc_notebooks.records import HttpRequest, HttpResponse, Record
 
 START = datetime(2026, 9, 1, 12, 0, tzinfo=UTC)
 """Where a manual clock begins unless told otherwise."""
@@ -83,7 +83,15 @@ class ManualLimit:
             self._task.cancel()
 
 
-Scripted = HttpResponse | TransportFailure | Callable[[HttpRequest], HttpResponse]
+class Pieces(Record, frozen=True, kw_only=True):
+    """A scripted 200 stream: bytes as they come, seconds that pass, or a failure that breaks it off."""
+
+    pieces: tuple[bytes | float | str, ...]
+    """``bytes`` a chunk, ``float`` seconds on the manual clock, ``"disconnect"`` a lost connection."""
+    content_type: str = "text/event-stream"
+
+
+Scripted = HttpResponse | TransportFailure | Pieces | Callable[[HttpRequest], HttpResponse]
 
 
 def response(status: int = 200, body: Any = b"", headers: Mapping[str, str] | None = None) -> HttpResponse:
@@ -108,6 +116,26 @@ def chat_answer(text: str = "42", *, model: str = "m", tokens: tuple[int, int] |
     return response(200, body)
 
 
+def chat_chunk(text: str | None = None, *, finish: str | None = None, **delta: Any) -> bytes:
+    """One event of an OpenAI chat stream."""
+    fields = delta if text is None else {"content": text, **delta}
+    body = {"id": "c", "object": "chat.completion.chunk", "model": "m"}
+    return _event({**body, "choices": [{"index": 0, "delta": fields, "finish_reason": finish}]})
+
+
+def chat_usage(input_tokens: int = 9, output_tokens: int = 3) -> bytes:
+    """The usage event at the end of an OpenAI chat stream."""
+    usage = {"prompt_tokens": input_tokens, "completion_tokens": output_tokens}
+    return _event({"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": usage})
+
+
+CHAT_DONE = b"data: [DONE]\n\n"
+
+
+def _event(body: Mapping[str, Any]) -> bytes:
+    return b"data: " + msgspec.json.encode(body) + b"\n\n"
+
+
 def chat_error(status: int, message: str = "", headers: Mapping[str, str] | None = None, **fields: Any) -> HttpResponse:
     """An OpenAI-style error body."""
     return response(status, {"error": {"message": message or f"status {status}", **fields}}, headers)
@@ -124,12 +152,13 @@ class ScriptedTransport:
         self._script = {host: list(items) for host, items in script.items()}
         self._clock = clock
         self.requests: list[HttpRequest] = []
+        self.open = 0
 
     def sent_to(self, host: str) -> list[HttpRequest]:
         """Requests whose URL names ``host``, in order."""
         return [request for request in self.requests if f"//{host}" in request.url]
 
-    def _next(self, request: HttpRequest) -> HttpResponse:
+    def _next(self, request: HttpRequest) -> HttpResponse | Pieces:
         self.requests.append(request)
         for host, items in self._script.items():
             if f"//{host}" not in request.url:
@@ -143,31 +172,49 @@ class ScriptedTransport:
     async def send(self, request: HttpRequest, **_limits: Any) -> HttpResponse:
         """See :class:`zc_notebooks.transport.AsyncTransport`."""
         await asyncio.sleep(0)
-        return self._next(request)
+        item = self._next(request)
+        if isinstance(item, Pieces):
+            body = b"".join(piece for piece in item.pieces if isinstance(piece, bytes))
+            return HttpResponse(status=200, headers={"content-type": item.content_type}, body=body)
+        return item
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest, **_limits: Any) -> AsyncIterator[ScriptedStream]:
-        """The same as a stream: the body in one chunk for each element when it is split by ``chunks_of``."""
+        """The same as a stream; :attr:`open` counts the streams that are open."""
         await asyncio.sleep(0)
-        yield ScriptedStream(self._next(request))
+        item = self._next(request)
+        self.open += 1
+        try:
+            yield ScriptedStream(item, self._clock)
+        finally:
+            self.open -= 1
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
 
 class ScriptedStream:
-    """A scripted response read as a stream, line by line."""
+    """A scripted response read as a stream: :class:`Pieces` one by one, any other body line by line."""
 
-    def __init__(self, answer: HttpResponse) -> None:
-        self.status = answer.status
-        self.headers = answer.headers
-        self._body = answer.body
+    def __init__(self, answer: HttpResponse | Pieces, clock: ManualClock | None) -> None:
+        whole = isinstance(answer, HttpResponse)
+        self.status = answer.status if isinstance(answer, HttpResponse) else 200
+        self.headers = answer.headers if isinstance(answer, HttpResponse) else {"content-type": answer.content_type}
+        self._body = answer.body if isinstance(answer, HttpResponse) else b""
+        lines: tuple[bytes | float | str, ...] = tuple(self._body.splitlines(keepends=True))
+        self._pieces = lines if whole or not isinstance(answer, Pieces) else answer.pieces
+        self._clock = clock
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, one line a chunk."""
-        for line in self._body.splitlines(keepends=True):
+        """The body in its pieces."""
+        for piece in self._pieces:
             await asyncio.sleep(0)
-            yield line
+            if isinstance(piece, bytes):
+                yield piece
+            elif isinstance(piece, float) and self._clock is not None:
+                self._clock.advance(piece)
+            elif isinstance(piece, str):
+                raise TransportFailure("connection lost", kind="read", sent=True)
 
     async def read_body(self, limit: int = 65536) -> bytes:
         """The body, cut at ``limit`` bytes."""
@@ -179,4 +226,7 @@ class SyncScriptedTransport(ScriptedTransport):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answers one request."""
-        return self._next(request)
+        item = self._next(request)
+        if isinstance(item, Pieces):
+            raise TypeError("a synchronous transport streams nothing")
+        return item

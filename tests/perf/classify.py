@@ -1,12 +1,10 @@
-"""Classifying costs next to nothing beside the request that failed."""
+"""``python -m tests.perf classify``: what a verdict costs for bodies of about a kilobyte, in processor time."""
 
 from __future__ import annotations
 
 import json
 import time
 from datetime import UTC, datetime
-
-import pytest
 
 from zc_notebooks.reliability.classify import classify
 
@@ -31,15 +29,23 @@ OPENAI = {"error": {"message": "Unknown parameter: 'x'. " * 40, "type": "invalid
 AUTH = {"error": {"message": "Incorrect API key provided. " * 30, "type": "invalid_request_error", "code": "x"}}
 
 
-@pytest.mark.parametrize(
-    ("family", "status", "body"), [("google", 429, GOOGLE), ("openai", 400, OPENAI), ("custom", 401, AUTH)]
-)
-def test_a_kilobyte_takes_under_a_tenth_of_a_millisecond(family: str, status: int, body: object) -> None:
-    """The best of many rounds, in processor time, so that a busy machine does not decide."""
-    raw = json.dumps(body).encode()
-    assert 800 < len(raw) < 1400
-    best = min(_round(family, status, raw) for _ in range(ROUNDS))
-    assert best < LIMIT_S, f"{best * 1e6:.0f} µs"
+BODIES = {
+    "google 429": ("google", 429, GOOGLE),
+    "openai 400": ("openai", 400, OPENAI),
+    "custom 401": ("custom", 401, AUTH),
+}
+
+
+def run(arguments: list[str]) -> int:
+    """The best of many rounds each, so that a busy machine does not decide."""
+    missed = False
+    for name, (family, status, body) in BODIES.items():
+        raw = json.dumps(body).encode()
+        best = min(_round(family, status, raw) for _ in range(ROUNDS))
+        missed = missed or best > LIMIT_S
+        print(f"{name:12} {len(raw):5} bytes {best * 1e6:6.0f} µs")
+    print(f"target: at most {LIMIT_S * 1e6:.0f} µs: {'missed' if missed else 'met'}")
+    return int(missed and "--check" in arguments)
 
 
 def _round(family: str, status: int, raw: bytes) -> float:
