@@ -258,3 +258,36 @@ def test_version(zc: Terminal) -> None:
     """The package's own."""
     assert zc("--version") == 0
     assert zc.out.startswith("zc 0.")
+
+
+def test_a_streamed_answer(zc: Terminal) -> None:
+    """The same text on standard output, the same attribution (issue: ``zc ask --stream``)."""
+    assert zc("ask", "--stream", "What is 17 * 23?", "--start", "deepseek.prepaid") == 0
+    assert zc.out == "(simulated) 17 * 23 = 391\n"
+    assert "served by deepseek.prepaid" in zc.err
+
+
+def test_an_interrupted_stream(zc: Terminal, lab: Lab) -> None:
+    """Exit status 5: what was shown stays, nothing is replayed."""
+    lab.set_fault("f", "cut:3", times=1)
+    assert zc("ask", "--stream", "Tell me something about lighthouses", "--start", "openai.prepaid") == 5
+    assert zc.out.startswith("(simulated)")
+    assert "not replayed" in zc.err
+
+
+def test_a_schema_and_an_instruction(zc: Terminal, tmp_path: Path) -> None:
+    """The answer follows the schema; a file that is none is a sentence."""
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}')
+    assert zc("ask", "a number", "--system", "be brief", "--schema", str(schema), "--start", "openai.prepaid") == 0
+    assert isinstance(json.loads(zc.out)["n"], int)
+    schema.write_text("[1]")
+    assert zc("ask", "a number", "--schema", str(schema)) == 2
+    assert "no JSON schema" in zc.err
+
+
+def test_chat(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turn by turn from standard input; an end of file leaves."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("What is 2 + 2?\n\n/new\nWhat is 3 + 3?\n/quit\nignored\n"))
+    assert zc("chat", "--start", "openai.prepaid") == 0
+    assert zc.out == "(simulated) 2 + 2 = 4\n(simulated) 3 + 3 = 6\n"

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from zc_notebooks import __version__
-from zc_notebooks.cli import ask, configure, explain, lab, ledger, operate, plan
+from zc_notebooks.cli import ask, chat, configure, explain, lab, ledger, operate, plan
 from zc_notebooks.cli.output import CANCELLED, OK, USAGE, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -23,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("ask")(ask.ask)
+app.command("chat")(chat.chat)
 app.command("plan")(plan.plan)
 app.command("explain")(explain.explain)
 app.command("probe")(operate.probe)

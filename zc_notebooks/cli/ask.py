@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zc_notebooks.cli.output import answer, attempt_json, emit, fail, hops_json, report, say
-from zc_notebooks.errors import ZcError, variant_name
+from zc_notebooks.cli.output import answer, attempt_json, emit, fail, hops_json, piece, report, say
+from zc_notebooks.errors import StreamCancelledAfterOutput, TurnCancelled, ZcError, variant_name
+from zc_notebooks.events import Notice, Text
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import Variant
 from zc_notebooks.result import Completion
+
+if TYPE_CHECKING:
+    from zc_notebooks.chain import Chain
+    from zc_notebooks.messages import Prompt
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
@@ -21,6 +28,10 @@ def ask(
     start: Annotated[str | None, typer.Option(metavar="REF[/MODEL]", help="Candidate to start with.")] = None,
     hint: Annotated[str | None, typer.Option(help="Name of a route.")] = None,
     no_fallback: Annotated[bool, typer.Option("--no-fallback", help="The start candidate alone.")] = False,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the answer while it comes.")] = False,
+    system: Annotated[str | None, typer.Option(help="An instruction before the prompt.")] = None,
+    image: Annotated[list[str] | None, typer.Option(help="An image file to send along; may be repeated.")] = None,
+    schema: Annotated[Path | None, typer.Option(help="A JSON schema file the answer must follow.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Limit of the answer in tokens.")] = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the whole call.")] = None,
     as_json: AsJson = False,
@@ -28,25 +39,76 @@ def ask(
     """Answer one prompt through the chain: the answer on standard output, hops on standard error."""
     import zc_notebooks as zc
 
-    text = sys.stdin.read() if prompt == "-" else prompt
-    if not text.strip():
-        fail("the prompt is empty: give one, or - and some standard input")
+    options = {
+        "start": start,
+        "hint": hint,
+        "fallback": not no_fallback,
+        "system": system,
+        "images": tuple(Path(name) for name in image or ()),
+        "response_format": None if schema is None else read_schema(schema),
+        "max_tokens": max_tokens,
+        "timeout_s": timeout,
+    }
+    text = read_prompt(prompt)
     try:
-        chain = zc.open(on_failover=None if as_json else _hop, quiet=as_json)
-    except ZcError as error:
+        with zc.open(on_failover=None if as_json else _hop, quiet=as_json) as chain:
+            done = show_stream(chain, text, options) if stream and not as_json else chain.ask_sync(text, **options)
+    except (ZcError, InvalidRequest) as error:
         report(error, as_json=as_json)
-    with chain:
-        try:
-            done = chain.ask_sync(
-                text, start=start, hint=hint, fallback=not no_fallback, max_tokens=max_tokens, timeout_s=timeout
-            )
-        except (ZcError, InvalidRequest) as error:
-            report(error, as_json=as_json)
     if as_json:
         emit(completion_json(done))
         return
-    answer(done.text)
+    if not stream:
+        answer(done.text or "\n".join(f"{call.name}({call.raw})" for call in done.tool_calls))
     say(summary(done))
+
+
+def read_prompt(prompt: str) -> str:
+    """The prompt itself, or standard input for ``-``. An empty one ends the command."""
+    if prompt == "-":
+        prompt = (
+            sys.stdin.buffer.read().decode("utf-8", "replace") if hasattr(sys.stdin, "buffer") else sys.stdin.read()
+        )
+    if not prompt.strip():
+        fail("the prompt is empty: give one, or - and some standard input")
+    return prompt
+
+
+def read_schema(path: Path) -> dict[str, Any]:
+    """A JSON schema from a file; a file that holds none ends the command."""
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        fail(f"{path} cannot be read ({error.strerror})")
+    except ValueError as error:
+        fail(f"{path} is not JSON ({error})")
+    if not isinstance(schema, dict):
+        fail(f"{path} is no JSON schema: an object is needed")
+    return schema
+
+
+def show_stream(chain: Chain, prompt: Prompt, options: dict[str, Any]) -> Completion:
+    """Prints text as it comes, notices as remarks. An interruption ends the line first."""
+    shown = False
+    stream = chain.stream_sync(prompt, **options)
+    try:
+        for event in stream:
+            if isinstance(event, Text):
+                piece(event.text)
+                shown = True
+            elif isinstance(event, Notice):
+                say(event.text)
+    except KeyboardInterrupt:
+        words = "cancelled"
+        kind = StreamCancelledAfterOutput(words, partial_text=stream.partial_text) if shown else TurnCancelled(words)
+        raise kind from None
+    finally:
+        stream.close()
+        if shown:
+            piece("\n")
+    if stream.completion is None:
+        raise RuntimeError("the stream ended without its last event")
+    return stream.completion
 
 
 def _hop(origin: Variant, to: Variant, reason: str) -> None:

@@ -15,6 +15,7 @@ from zc_notebooks.errors import (
     CallError,
     NoPermittedCandidate,
     PartialOutput,
+    StreamCancelledAfterOutput,
     TurnCancelled,
     ZcError,
 )
@@ -37,6 +38,11 @@ def say(text: str) -> None:
 def answer(text: str) -> None:
     """The result on standard output."""
     _write(sys.stdout, text)
+
+
+def piece(text: str) -> None:
+    """A piece of a result, without a line end."""
+    _write(sys.stdout, text, end="")
 
 
 def emit(value: Any) -> None:
@@ -70,10 +76,10 @@ def status_of(error: BaseException) -> int:
     """The exit status an error stands for."""
     if isinstance(error, NoPermittedCandidate):
         return NOT_PERMITTED
+    if isinstance(error, TurnCancelled | StreamCancelledAfterOutput | KeyboardInterrupt):
+        return CANCELLED
     if isinstance(error, PartialOutput):
         return INTERRUPTED
-    if isinstance(error, TurnCancelled | KeyboardInterrupt):
-        return CANCELLED
     return ALL_FAILED if isinstance(error, CallError) else USAGE
 
 
@@ -114,9 +120,9 @@ def report(error: Exception, *, as_json: bool) -> NoReturn:
     raise typer.Exit(status_of(error))
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _write(stream: TextIO, text: str, end: str = "\n") -> None:
     encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    stream.write(text.encode(encoding, "replace").decode(encoding) + end)
     stream.flush()
 
 
