@@ -214,13 +214,24 @@ def test_wrong_names_in_a_scenario_are_told() -> None:
         Lab(parse_scenario(GOOD.replace('alias = "a"', 'alias = "a"\ndeviations = { hats = 3 }')))
 
 
+def test_a_scenario_can_be_changed_in_code() -> None:
+    """One field of one provider is replaced; the rest stays."""
+    changed = load_scenario("pair").changed("primary", family="openrouter", balance_usd=0.0)
+    assert changed.provider("primary").ref == "openrouter.primary"
+    with Lab(changed, latency=0) as lab:
+        assert lab.base_url("primary").endswith("/api/v1")
+        assert lab.base_url("backup").endswith("/v1")
+
+
 def test_deviations_can_be_switched() -> None:
     """A provider can be given another family's habits."""
     text = GOOD.replace(
-        'alias = "a"', 'alias = "a"\ndeviations = { finish = false, comment = "hello", usage = "never" }'
+        'alias = "a"',
+        'alias = "a"\ndeviations = { finish = false, comment = "hello", usage = "never", moderation = true }',
     )
     with Lab(parse_scenario(text), latency=0) as lab, httpx.Client() as client:
         stream = ask(lab, client, "openai_chat", provider="p", stream=True).text
     assert stream.startswith(": hello")
     assert '"finish_reason":"stop"' not in stream
     assert "prompt_tokens" not in stream
+    assert '"moderation"' in stream

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from zc_notebooks.lab import Lab, LabClock, parse_scenario
+from zc_notebooks.lab.quota import Counter
+from zc_notebooks.lab.scenario import Quota
 
 NOON = datetime(2026, 9, 1, 12, 0, tzinfo=UTC)
 
@@ -176,6 +180,28 @@ def test_a_request_larger_than_a_minute_is_refused_for_good(tiers: Lab, client: 
     """A prompt above a whole minute's tokens is too large, not too early."""
     response = ask(tiers, client, "groq", prompt="word " * 12_000)
     assert (response.status_code, tiers.requests[-1].answered) == (413, "groq.request_too_large")
+
+
+@given(
+    st.sampled_from([("rolling", "minute"), ("rolling", "day"), ("fixed", "minute"), ("fixed", "hour")]),
+    st.integers(1, 50),
+    st.lists(st.tuples(st.floats(0, 100), st.integers(0, 20)), max_size=12),
+    st.integers(1, 20),
+)
+def test_a_stated_wait_is_exact(how: Any, limit: int, events: list[tuple[float, int]], wants: int) -> None:
+    """Whatever was used before, a request that can fit at all fits after the stated wait, and not before."""
+    quota = Quota(counts="requests", per=how[1], limit=limit, reset=how[0])
+    counter, now = Counter(quota, NOON), NOON
+    for passed, amount in events:
+        now += timedelta(seconds=passed)
+        if not counter.level(now, amount).exceeded:
+            counter.add(amount, now)
+    level = counter.level(now, wants)
+    if wants > limit or not level.exceeded:
+        return
+    early = now + timedelta(seconds=level.wait_s * 0.98)
+    assert counter.level(early, wants).exceeded
+    assert not counter.level(now + timedelta(seconds=level.wait_s + 0.001), wants).exceeded
 
 
 SESSION = """

@@ -126,6 +126,29 @@ def test_a_schema_is_kept(wires: Lab, client: httpx.Client) -> None:
     assert (told["result"], told["unit"], len(told["notes"])) == (42, "pears", 2)
 
 
+def test_a_schema_in_words_is_kept(wires: Lab, client: httpx.Client) -> None:
+    """Where a wire has no field for it, a schema in the prompt is followed as well."""
+    words = (
+        'Answer with JSON. It must follow this JSON schema: {"type":"object","properties":{"sum":{"type":"integer"}}}'
+    )
+    body = {
+        "model": "claude-haiku-4-5",
+        "max_tokens": 200,
+        "system": words,
+        "messages": [{"role": "user", "content": "2 + 40?"}],
+    }
+    answer = client.post(wires.base_url("anthropic") + "/messages", json=body).json()
+    assert json.loads(answer["content"][-1]["text"]) == {"sum": 42}
+
+
+def test_a_wait_on_a_success_means_nothing(wires: Lab, client: httpx.Client) -> None:
+    """About every ninth answer of Anthropic carries a Retry-After and is an answer all the same."""
+    told = [ask(wires, client, "anthropic_messages") for _ in range(40)]
+    assert {response.status_code for response in told} == {200}
+    waits = {response.headers.get("retry-after") for response in told}
+    assert waits == {None, "31"}
+
+
 def test_other_ollama_and_anthropic_calls(wires: Lab, client: httpx.Client) -> None:
     """Generate, tags, version, ps and the free token count."""
     ollama = wires.origin("ollama")

@@ -161,6 +161,9 @@ class Answering:
         )
         headers = self._headers(model.id)
         headers["content-type"] = CONTENT_TYPES[conversation.framing]
+        hint_s = self._provider.dialect.success_wait_s
+        if hint_s and self._provider.random("hint", self._place).random() < 1 / 9:
+            headers["retry-after"] = str(hint_s)
         error = self._in_band(broken)
         late = Pause(seconds=self._delay_s(self._spec.latency_ms))
         answered = "ok" if kind is None else kind

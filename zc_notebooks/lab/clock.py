@@ -7,6 +7,8 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
+from zc_notebooks.clock import SystemLimit
+
 
 class LabClock:
     """Wall clock of a lab. It satisfies :class:`zc_notebooks.clock.Clock`, so a chain can live by the same time.
@@ -88,6 +90,10 @@ class LabClock:
             await asyncio.sleep(0)
         else:
             await asyncio.sleep(seconds)
+
+    def timeout(self, seconds: float) -> SystemLimit:
+        """A limit in real seconds, on a frozen clock too: it guards against a server that says nothing."""
+        return SystemLimit(asyncio.get_running_loop().time() + seconds)
 
     def sleep_sync(self, seconds: float) -> None:
         """The same for synchronous code."""

@@ -46,6 +46,10 @@ class Dialect(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Responses: events carry an ``event:`` line."""
     responses_done: bool = False
     """Responses streams end with ``[DONE]``."""
+    moderation: bool = False
+    """One more chunk after the usage: no choices, no usage, a moderation result."""
+    success_wait_s: int = 0
+    """A ``retry-after`` that about every ninth success carries; it means nothing for that answer."""
     headers: str = "none"
     """Which rate-limit headers answers carry (:mod:`zc_notebooks.lab.headers`)."""
     server: str = "lab"
@@ -113,7 +117,10 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "nvidia": _family("/v1"),
     "cloudflare": _family("/client/v4/accounts/lab/ai/v1", usage="finish"),
     "huggingface": _family(
-        {"openai_chat": "/v1", "openai_responses": "/v1"}, role_everywhere=True, reasoning="reasoning"
+        {"openai_chat": "/v1", "openai_responses": "/v1"},
+        role_everywhere=True,
+        reasoning="reasoning",
+        success_wait_s=13,
     ),
     "together": _family("/v1", usage="finish", text_copy=True, reasoning="reasoning", headers="together"),
     "fireworks": _family({"openai_chat": "/inference/v1", "anthropic_messages": "/inference/v1"}, headers="fireworks"),
@@ -136,7 +143,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
         headers="azure",
         reasoning="hidden",
     ),
-    "anthropic": _family({"anthropic_messages": "/v1"}, headers="anthropic"),
+    "anthropic": _family({"anthropic_messages": "/v1"}, headers="anthropic", success_wait_s=31),
     "ollama": _family(
         {"ollama": "", "openai_chat": "/v1", "openai_responses": "/v1", "anthropic_messages": "/v1"},
         reasoning="reasoning",

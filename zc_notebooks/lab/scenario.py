@@ -185,6 +185,18 @@ class Scenario(Strict, frozen=True, kw_only=True, rename={"providers": "provider
     reliability: Mapping[str, Any] = {}
     """``[reliability]`` of the config the lab writes."""
 
+    def changed(self, name: str, **fields: Any) -> Scenario:
+        """The scenario with some fields of one provider replaced: ``changed("primary", family="openrouter")``.
+
+        Raises:
+            KeyError: there is no such provider.
+            TypeError: there is no such field.
+        """
+        old = self.provider(name)
+        new = msgspec.structs.replace(old, **fields)
+        providers = tuple(new if spec is old else spec for spec in self.providers)
+        return msgspec.structs.replace(self, providers=providers)
+
     def provider(self, name: str) -> ProviderSpec:
         """A provider by its name, ref or family.
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from random import Random
+from typing import Any
+
+import msgspec
 
 from zc_notebooks.chat import Tool
 from zc_notebooks.lab.answers import MARK, prepare
@@ -16,6 +20,8 @@ from zc_notebooks.lab.wires.reading import call_from_object
 
 _ASKS_TOOL = re.compile(r"(?i)\b(?:use|using|call|run|with)\b[^.?!]{0,40}\btools?\b|ツールを使|ツールで")
 _ASKS_ALL = re.compile(r"(?i)\b(?:both|all|each of the|every) (?:of the )?tools?\b|両方のツール|すべてのツール")
+_SPELLED_SCHEMA = re.compile(r"(?i)json[ -]schema:?\s*(?:```(?:json)?\s*)?\{")
+_JSON = json.JSONDecoder()
 _THOUGHT = "Let me look at what is asked, work it out step by step, and check the result once more. "
 _ELABORATION = " To say it once more in other words, and at some length:"
 _EFFORT = {None: 1.0, "none": 0.0, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0}
@@ -63,15 +69,14 @@ def _saying(base: Reply, text: str, stops: tuple[str, ...], left: int) -> Reply:
 
 
 def _but(base: Reply, **changes: object) -> Reply:
-    import msgspec
-
     return msgspec.structs.replace(base, **changes)
 
 
 def _text(conversation: Conversation, model: ModelSpec, draw: Random) -> str:
-    schema = conversation.request.response_format
+    asked_for = conversation.request.response_format
+    schema = _schema_in_words(conversation) if asked_for is None else asked_for.schema
     if schema is not None:
-        return dump(value_for(schema.schema, conversation.last_user))
+        return dump(value_for(schema, conversation.last_user))
     if conversation.json_mode:
         return dump({"simulated": True, "answer": prepare(conversation, model.id).right})
     prepared = prepare(conversation, model.id)
@@ -81,6 +86,19 @@ def _text(conversation: Conversation, model: ModelSpec, draw: Random) -> str:
         extra = round(estimate(text) * (model.verbosity - 1))
         text += _repeated(_ELABORATION + " " + text, extra)
     return MARK + text if prepared.mark else text
+
+
+def _schema_in_words(conversation: Conversation) -> dict[str, Any] | None:
+    """A JSON schema that a prompt spells out: how it is asked for where a wire has no field for it."""
+    for message in reversed(conversation.request.messages):
+        match = _SPELLED_SCHEMA.search(message.text) if message.role in ("system", "user") else None
+        if match is not None:
+            try:
+                found, _ = _JSON.raw_decode(message.text[match.end() - 1 :])
+            except ValueError:
+                continue
+            return found if isinstance(found, dict) else None
+    return None
 
 
 def _thinking(tokens: int) -> str:

@@ -16,6 +16,10 @@ from zc_notebooks.lab.wires import reading
 _PATH = re.compile(r"/models/(?P<model>.+):(?P<method>generateContent|streamGenerateContent|countTokens)$")
 _FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "tool_calls": "STOP", "content_filter": "SAFETY"}
 _SIGNATURE = "bGFiIHNpZ25hdHVyZQ=="
+_UNEQUAL = (
+    "Please ensure that the number of function response parts is equal to the number of function call parts of "
+    "the function call turn."
+)
 
 
 def decode(path: str, body: dict[str, Any]) -> Conversation:
@@ -163,7 +167,13 @@ def _messages(body: Mapping[str, Any]) -> tuple[Message, ...]:
     if not contents:
         raise Unreadable("* GenerateContentRequest.contents: contents is not specified", "contents")
     calls = _OpenCalls()
+    made = 0
     for content in contents:
+        parts = reading.objects(content, "parts")
+        results = sum(_any(part, "functionResponse", dict) is not None for part in parts)
+        if results and results != made:
+            raise Unreadable(_UNEQUAL)
+        made = sum(_any(part, "functionCall", dict) is not None for part in parts)
         messages.extend(_turn(content, calls))
     return tuple(messages)
 
@@ -192,10 +202,7 @@ class _OpenCalls:
             if given == call_id or (given is None and known == name):
                 del self._open[place]
                 return call_id
-        raise Unreadable(
-            "Please ensure that the number of function response parts is equal to the number of function call parts of "
-            "the function call turn."
-        )
+        raise Unreadable(_UNEQUAL)
 
 
 def _turn(content: Mapping[str, Any], calls: _OpenCalls) -> Iterator[Message]:

@@ -133,6 +133,9 @@ def _ending(reply: Reply, telling: Telling) -> Iterator[Frame]:
     asked = dialect.usage == "asked" and telling.conversation.include_usage
     if told is not None and (asked or telling.usage == "thrice"):
         yield _event("usage", {**_envelope(telling, "chat.completion.chunk", []), "usage": told})
+    if dialect.moderation:
+        judged = {**_envelope(telling, "chat.completion.chunk", []), "usage": None, "moderation": {"flagged": False}}
+        yield _event("usage", judged)
     if dialect.done:
         yield Frame(kind="done", data=b"data: [DONE]\n\n")
 
