@@ -201,6 +201,19 @@ def test_malformed_requests_have_one_error(wire: str, body: bytes) -> None:
         decode_request(wire, WRITTEN[wire][0], body)
 
 
+def test_gemini_counts_results_against_calls() -> None:
+    """Two calls want two results in one turn, as the vendor has it."""
+    call = {"functionCall": {"name": "weather", "args": {}}}
+    result = {"functionResponse": {"name": "weather", "response": {"result": "rain"}}}
+    turns = [{"role": "user", "parts": [{"text": "Look"}]}, {"role": "model", "parts": [call, call]}]
+    path = WRITTEN["gemini"][0]
+    both = [{"role": "user", "parts": [result, result]}]
+    assert len(decode_request("gemini", path, msgspec.json.encode({"contents": turns + both})).request.messages) == 4
+    apart = [{"role": "user", "parts": [result]}, {"role": "user", "parts": [result]}]
+    with pytest.raises(Unreadable, match="number of function response parts"):
+        decode_request("gemini", path, msgspec.json.encode({"contents": turns + apart}))
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

@@ -264,7 +264,7 @@ def test_slow_chunks_are_shown_as_they_come(asker: Asker, wire: WireName) -> Non
     assert len(asker.pieces) == 7
     assert row.first_token_s is not None
     assert row.secs is not None
-    assert row.first_token_s < row.secs / 2
+    assert row.secs - row.first_token_s > 0.1
 
 
 @both
