@@ -19,10 +19,11 @@ from zc_notebooks.config.keys import Keyring, foreign_keys
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.local.transport import aware, local_of
 from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.outcome import completion, failure
 from zc_notebooks.places import ledger_folder, marks_file
-from zc_notebooks.records import Mark, Plan, Tier, Variant
+from zc_notebooks.records import LiveMarks, Plan, Tier, Variant
 from zc_notebooks.reliability.conditions import LiveConditions
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.reliability.materialize import Ask, plan, require_fallback_keys, variants
@@ -80,7 +81,7 @@ class Chain(Shown):
         self.keys = Keyring(config, os.environ if environ is None else environ)
         self.ledger_path = Path(ledger) if ledger is not None else ledger_folder(config)
         self.board = marks if marks is not None else _marks(config, self.clock, in_memory=lab is not None)
-        self._transport = transport
+        self._given = transport
         self._random = random or _random.random
         if problems := foreign_keys(config, self.keys):
             raise ConfigError("a key does not belong where it stands", problems)
@@ -192,6 +193,7 @@ class Chain(Shown):
     ) -> Completion:
         call = self._begin(request, ask, timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
         try:
+            await call.conditions.prepare(call.variants, remembered=not call.policy.ignore_cooldown)
             steps = walk(call.variants, call.policy, call.conditions)
             ended = await drive(steps, call.record, call.conditions, self.transport)
         finally:
@@ -222,6 +224,7 @@ class Chain(Shown):
             deadline=started + limit,
             random=self._random,
             borders=Borders.of(self.config, made, allow_tiers),
+            local=local_of(self.transport),
         )
         return _Call(
             record=self._record(request, requested, candidates, turn_id),
@@ -296,9 +299,9 @@ class Chain(Shown):
         """:meth:`probe` for scripts and cells."""
         return shared.run(self.probe(ref, **options))
 
-    def marks(self) -> tuple[Mark, ...]:
+    def marks(self) -> LiveMarks:
         """Live cooldown marks, of every process that shares the board."""
-        return self.board.list()
+        return LiveMarks(self.board.list())
 
     def clear(self, ref: str | None = None, *, pool: str | None = None, everything: bool = False) -> int:
         """Clears marks by ref, by pool, or all of them; returns how many there were."""
@@ -330,14 +333,15 @@ class Chain(Shown):
 
     # -- lifetime -----------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def transport(self) -> Streams:
-        """The transport, made on first use."""
-        if self._transport is None:
+        """The transport, made on first use. It knows the candidates on this machine."""
+        inner = self._given
+        if inner is None:
             from zc_notebooks.transport import AsyncTransport
 
-            self._transport = cast("Streams", AsyncTransport())
-        return self._transport
+            inner = cast("Streams", AsyncTransport())
+        return cast("Streams", aware(inner, self.config.profiles.values(), self.clock))
 
     @property
     def writer(self) -> LedgerWriter:
@@ -346,14 +350,14 @@ class Chain(Shown):
 
     async def aclose(self) -> None:
         """Closes connections, the ledger file and the embedded lab."""
-        close = getattr(self._transport, "aclose", None)
+        close = getattr(self.__dict__.get("transport", self._given), "aclose", None)
         if close is not None:
             await close()
         self._close_rest()
 
     def close(self) -> None:
         """:meth:`aclose` for synchronous code."""
-        close = getattr(self._transport, "aclose", None)
+        close = getattr(self.__dict__.get("transport", self._given), "aclose", None)
         if close is not None:
             shared.run(close())
         self._close_rest()

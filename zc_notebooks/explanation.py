@@ -14,6 +14,7 @@ from zc_notebooks.records import WIRES, Evidence, Record, Reliability, Scope, Ve
 from zc_notebooks.redact import redact, short
 from zc_notebooks.reliability.classify import classify, classify_wire_failure
 from zc_notebooks.reliability.instants import aware, later
+from zc_notebooks.shown import Shown
 from zc_notebooks.wire.assemble import parse_arguments
 
 Outcome = Literal["ok", "error", "truncated"]
@@ -21,7 +22,7 @@ _OBJECT_ARGUMENTS = frozenset({"gemini", "ollama"})
 """Wires whose tool arguments are JSON objects rather than strings."""
 
 
-class Explanation(Record, frozen=True, kw_only=True):
+class Explanation(Record, Shown, frozen=True, kw_only=True):
     """What one response means. :meth:`to_dict` is the ``--json`` form."""
 
     outcome: Outcome

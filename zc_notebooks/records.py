@@ -311,6 +311,21 @@ class Mark(Record, Shown, frozen=True, kw_only=True):
     text: str = ""
     """Short redacted reason, at most 140 characters."""
 
+    def __repr__(self) -> str:
+        model = self.key.model or "all models"
+        return (
+            f"Mark({self.key.pool}, {model}: {self.reason} until {self.until:%Y-%m-%d %H:%M:%S} UTC, {self.provenance})"
+        )
+
+
+class LiveMarks(tuple[Mark, ...], Shown):
+    """Marks at one moment, the nearest end first; a notebook shows them as one table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"LiveMarks({', '.join(map(repr, self))})" if self else "LiveMarks(none: every candidate may be asked)"
+
 
 class Reliability(Record, frozen=True, kw_only=True):
     """``[reliability]`` (spec 2.4)."""

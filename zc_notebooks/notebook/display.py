@@ -7,10 +7,11 @@ from typing import Any
 
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import AllCandidatesFailed, CallError
+from zc_notebooks.explanation import Explanation
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.markup import Sheet
 from zc_notebooks.probe import ProbeResult
-from zc_notebooks.records import Entry, Mark, Plan, Verdict
+from zc_notebooks.records import Entry, LiveMarks, Mark, Plan, Verdict
 from zc_notebooks.redact import short
 from zc_notebooks.result import Completion
 from zc_notebooks.status import Status
@@ -107,6 +108,16 @@ def _verdict(verdict: Verdict) -> Sheet:
     )
 
 
+def _explanation(told: Explanation) -> Sheet:
+    return Sheet(
+        title=repr(told).removeprefix("Explanation(").removesuffix(")").replace("_", " "),
+        lines=(f"Next: {told.action}.",),
+        columns=("where", "found", "means"),
+        rows=tuple((item.where, item.value, item.means) for item in told.evidence),
+        notes=(short(told.verdict.text, 300),) if told.verdict and told.verdict.text else (),
+    )
+
+
 def _call_error(error: CallError) -> Sheet:
     rows = tuple(
         (
@@ -132,10 +143,16 @@ def _call_error(error: CallError) -> Sheet:
 
 
 def _mark(mark: Mark) -> Sheet:
+    return _marks((mark,))
+
+
+def _marks(marks: Sequence[Mark]) -> Sheet:
+    if not marks:
+        return Sheet(title="No marks: every candidate may be asked")
     return Sheet(
-        title="Mark",
-        columns=("billing pool", "model", "until", "stated by", "reason"),
-        rows=(mark_row(mark),),
+        title=f"{len(marks)} marks: do not use until" if len(marks) != 1 else "Mark: do not use until",
+        columns=("set by", "billing pool", "model", "until", "stated by", "reason"),
+        rows=tuple((mark.provider_ref or "-", *mark_row(mark)) for mark in marks),
     )
 
 
@@ -193,8 +210,10 @@ _SHEETS: list[tuple[type, Callable[[Any], Sheet]]] = [
     (Plan, _plan),
     (Chain, _chain),
     (Verdict, _verdict),
+    (Explanation, _explanation),
     (CallError, _call_error),
     (Mark, _mark),
+    (LiveMarks, _marks),
     (ProbeResult, _probe),
     (Status, _status),
 ]
