@@ -61,8 +61,8 @@ def pair(_shared: dict[str, Lab]) -> Lab:
     return _fresh(_shared, "pair")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client() -> Iterator[httpx.Client]:
-    """A client without retries and redirects."""
+    """A client without retries and redirects; one for all tests, because making one reads all certificates."""
     with httpx.Client(timeout=5) as opened:
         yield opened

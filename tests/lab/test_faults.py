@@ -22,19 +22,19 @@ def broken(lab: Lab, client: httpx.Client, wire: str, fault: Any, prompt: str = 
     return ask(lab, client, wire, prompt, stream=True)
 
 
-def read(lab: Lab, wire: str, fault: Any, prompt: str = PROMPT) -> tuple[bytes, Exception | None]:
+def read(lab: Lab, client: httpx.Client, wire: str, fault: Any, prompt: str = PROMPT) -> tuple[bytes, Exception | None]:
     """What arrived of one streamed answer, and the error that ended it."""
     lab.set_fault(WIRES[wire], fault, times=1)
     spec = lab.scenario.provider(WIRES[wire])
     path, body = request(wire, spec.models[0].id, prompt, stream=True)
     got = b""
-    with httpx.Client(timeout=httpx.Timeout(2, read=0.15)) as client:
-        try:
-            with client.stream("POST", lab.base_url(spec.name, wire) + path, json=body) as response:  # type: ignore[arg-type]
-                for chunk in response.iter_bytes():
-                    got += chunk
-        except httpx.HTTPError as error:
-            return got, error
+    url = lab.base_url(spec.name, wire) + path  # type: ignore[arg-type]
+    try:
+        with client.stream("POST", url, json=body, timeout=httpx.Timeout(2, read=0.15)) as response:
+            for chunk in response.iter_bytes():
+                got += chunk
+    except httpx.HTTPError as error:
+        return got, error
     return got, None
 
 
@@ -44,9 +44,9 @@ def test_every_kind_is_explained() -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_cut_in_the_middle_of_a_chunk(wires: Lab, wire: str) -> None:
+def test_cut_in_the_middle_of_a_chunk(wires: Lab, client: httpx.Client, wire: str) -> None:
     """After 40 tokens the socket closes and the chunked body has no end."""
-    got, error = read(wires, wire, "cut:40")
+    got, error = read(wires, client, wire, "cut:40")
     assert isinstance(error, httpx.RemoteProtocolError)
     assert b'" 39"' in got
     assert b'" 45"' not in got
@@ -63,9 +63,9 @@ def test_cut_cleanly(wires: Lab, client: httpx.Client, wire: str) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_stall_keeps_the_connection_open(wires: Lab, wire: str) -> None:
+def test_a_stall_keeps_the_connection_open(wires: Lab, client: httpx.Client, wire: str) -> None:
     """Some tokens, then nothing, until the client has waited enough."""
-    got, error = read(wires, wire, "stall:5")
+    got, error = read(wires, client, wire, "stall:5")
     assert isinstance(error, httpx.ReadTimeout)
     assert b"(simulated)" in got
 
@@ -126,9 +126,9 @@ def test_thinking_in_the_text(wires: Lab, client: httpx.Client, wire: str) -> No
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_half_a_tool_call(wires: Lab, wire: str) -> None:
+def test_half_a_tool_call(wires: Lab, client: httpx.Client, wire: str) -> None:
     """The socket closes before the call is whole (Ollama sends a call in one line, so it has no end mark)."""
-    got, error = read(wires, wire, "half_tool_call")
+    got, error = read(wires, client, wire, "half_tool_call")
     assert isinstance(error, httpx.RemoteProtocolError)
     assert b"look_up" in got
     assert b'"done":true' not in got
@@ -192,20 +192,20 @@ def test_a_redirect_names_another_host(wires: Lab, client: httpx.Client) -> None
     assert broken(wires, client, "openai_chat", away).headers["location"] == "http://127.0.0.2/steal"
 
 
-def test_resets_and_hangs(wires: Lab) -> None:
+def test_resets_and_hangs(wires: Lab, client: httpx.Client) -> None:
     """Not one byte: the connection is reset, or stays open in silence."""
-    got, error = read(wires, "openai_chat", "reset")
+    got, error = read(wires, client, "openai_chat", "reset")
     assert (got, type(error)) == (b"", httpx.ReadError)
-    got, error = read(wires, "openai_chat", "hang")
+    got, error = read(wires, client, "openai_chat", "hang")
     assert (got, type(error)) == (b"", httpx.ReadTimeout)
     assert [request.status for request in wires.requests] == [None, None]
 
 
-def test_slow_starts_are_slow(wires: Lab) -> None:
+def test_slow_starts_are_slow(wires: Lab, client: httpx.Client) -> None:
     """The first byte comes after the stated seconds of real time."""
-    got, error = read(wires, "openai_chat", "slow_start:30")
+    got, error = read(wires, client, "openai_chat", "slow_start:30")
     assert (got, type(error)) == (b"", httpx.ReadTimeout)
-    got, error = read(wires, "openai_chat", "slow_start:0.02")
+    got, error = read(wires, client, "openai_chat", "slow_start:0.02")
     assert b"[DONE]" in got
     assert error is None
 
