@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "reliability.walk",
     ),
     ("wire", "stream_guard"),
-    ("borders", "places", "ledger", "sync"),
+    ("borders", "places", "ledger", "sync", "local"),
     ("transport",),
     ("reliability",),
     ("outcome", "explain", "explanation", "events", "stream_attempt", "turn", "sinks", "streaming"),

@@ -90,6 +90,7 @@ class Turn:
             CallError: Whatever a walk without a stream would raise.
         """
         try:
+            await self._conditions.prepare(self._variants, remembered=not self._policy.ignore_cooldown)
             self._look()
             selected = streaming_variant(self._variants, self._policy, self._conditions, self._call.request)
             for skip in selected.skips:

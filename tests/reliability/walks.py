@@ -96,6 +96,7 @@ class Sim:
         random: float = 0.0,
         borders: Mapping[str, str] | None = None,
         lacking: Mapping[str, str] | None = None,
+        absent: Mapping[str, str] | None = None,
         shorten: bool = True,
     ) -> None:
         self.variants = tuple(variants)
@@ -106,6 +107,7 @@ class Sim:
         self.random_value = random
         self.borders = borders or {}
         self.lacking = lacking or {}
+        self.away = absent or {}
         self.shorten = shorten
         self.marks: dict[tuple[int, int], Mark] = {}
         self.held: dict[tuple[int, int], int] = {}
@@ -125,6 +127,9 @@ class Sim:
 
     def lacks(self, variant: Variant) -> str | None:
         return self.lacking.get(variant.ref)
+
+    def absent(self, variant: Variant) -> str | None:
+        return self.away.get(variant.ref)
 
     def gate(self, variant: Variant) -> Gate:
         if self.held.get(variant.id, 0) > 0:

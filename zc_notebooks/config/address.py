@@ -14,6 +14,8 @@ from zc_notebooks.records import WireName
 Lookup = Callable[[str], str | None]
 """Name of a variable → its value, ``None`` when unset or blank."""
 
+MANAGED: Final = "managed://"
+"""Begins the address of a model that this package starts itself when it is first asked."""
 _KEY_PARAMETERS: Final = frozenset(
     {"key", "api_key", "api-key", "apikey", "token", "access_token", "code", "sig", "signature", "subscription-key"}
 )
@@ -78,7 +80,8 @@ def pool_of(family: str, address: str) -> str:
     parts = urlsplit(address)
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
-    return f"{family}@{parts.scheme}://{host}:{parts.port or _PORTS.get(parts.scheme, 0)}"
+    port = parts.port or _PORTS.get(parts.scheme)
+    return f"{family}@{parts.scheme}://{host}" + (f":{port}" if port else "")
 
 
 def expand(template: str, variables: Mapping[str, str], lookup: Lookup) -> str:

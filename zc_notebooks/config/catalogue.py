@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -88,6 +88,10 @@ class Family(Record, frozen=True, kw_only=True):
     default_max_tokens: int | None = None
     """Sent when nobody asked for a limit, because the balance is checked against it before the call."""
     probe: Probe | None = None
+    start: str = ""
+    """The command that starts a server of one's own machine."""
+    defaults: Mapping[str, Any] = {}
+    """Keys of a profile's block → the values that hold where it does not say."""
     capabilities: Capabilities = Capabilities()
     retired: date | None = None
     """Day from which every call is refused for ever."""

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from zc_notebooks.config import fields
-from zc_notebooks.config.address import Lookup, base_url, check_address, expand, host_is, pool_of, unfilled
+from zc_notebooks.config.address import MANAGED, Lookup, base_url, check_address, expand, host_is, pool_of, unfilled
 from zc_notebooks.config.catalogue import Family, families
 from zc_notebooks.config.fields import Check, Wrong
 from zc_notebooks.config.reader import Reader, nearest
@@ -136,7 +136,7 @@ class _Block:
         self.path = f"providers.{ref}"
         self.name = family
         self.family: Family | None = families().get(family)
-        self.block = dict(block)
+        self.block = {**(self.family.defaults if self.family is not None else {}), **block}
         self.reliability = reliability
         self.lookup = lookup
         self.found: dict[str, Any] = {}
@@ -218,7 +218,8 @@ class _Block:
         names = " and ".join(family.url_vars.values())
         try:
             address = expand(template, family.url_vars, self.lookup)
-            return address if unfilled(address) else check_address(address, allow_plain_http=plain_http)
+            own = unfilled(address) or address.startswith(MANAGED)
+            return address if own else check_address(address, allow_plain_http=plain_http)
         except Wrong as wrong:
             self.reader.problem(self.path, f"gets no usable address from {names}: the address {wrong}")
             return None

@@ -81,7 +81,7 @@ class Memory:
         return None
 
     def static_block(self, variant: Variant) -> tuple[str | None, str]:
-        """Checks 1 to 6, those that do not depend on the cooldown board: (status, words) or (``None``, "")."""
+        """Checks 1 to 6, and whether a server on this machine runs: (status, words) or (``None``, "")."""
         border = self.conditions.border(variant)
         if border is not None:
             return border, ""
@@ -94,7 +94,10 @@ class Memory:
         lacking = self.conditions.lacks(variant)
         if lacking is not None:
             return "skipped_capability", lacking
-        return (None, "") if self._window_qualifies(variant) else ("skipped_window", "")
+        if not self._window_qualifies(variant):
+            return "skipped_window", ""
+        absent = self.conditions.absent(variant)
+        return (None, "") if absent is None else ("skipped_not_running", absent)
 
     def _already_tried(self, variant: Variant) -> bool:
         """Chain only: the ref was tried, unless this names another model and every failure was model-scoped."""

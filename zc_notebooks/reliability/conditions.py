@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from zc_notebooks.borders import Borders
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.clock import Clock
+from zc_notebooks.local.transport import LocalTransport
 from zc_notebooks.records import Variant
 from zc_notebooks.reliability.attempt import lacks
 from zc_notebooks.reliability.cooldown import OPEN, Gate, Lease, Marks
@@ -28,6 +29,7 @@ class LiveConditions:
         deadline: float,
         random: Callable[[], float],
         borders: Borders,
+        local: LocalTransport | None = None,
     ) -> None:
         self._request = request
         self._marks = marks
@@ -35,7 +37,18 @@ class LiveConditions:
         self._deadline = deadline
         self._random = random
         self._borders = borders
+        self._local = local
+        self._absent: Mapping[str, str] = {}
         self._leases: dict[tuple[int, int], Lease] = {}
+
+    async def prepare(self, variants: Sequence[Variant], *, remembered: bool) -> None:
+        """Finds out which candidates on this machine answer; the walk then only looks it up.
+
+        With ``remembered=False`` nobody is asked: the call is to find out by itself.
+        """
+        if self._local is not None:
+            profiles = [variant.entry.profile for variant in variants]
+            self._absent = await self._local.presence.look(profiles, remembered=remembered)
 
     # -- what the walk may look at ------------------------------------------------------------------------------------
 
@@ -46,6 +59,10 @@ class LiveConditions:
     def lacks(self, variant: Variant) -> str | None:
         """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
         return lacks(variant, self._request)
+
+    def absent(self, variant: Variant) -> str | None:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        return self._absent.get(variant.entry.profile.base_url)
 
     def gate(self, variant: Variant) -> Gate:
         """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
@@ -94,7 +111,9 @@ class LiveConditions:
         self._marks.success(variant, started_at)
         stated = headroom(variant.entry.profile.family, headers, self._clock.now())
         if stated:
-            self._marks.headroom.update(variant.entry.profile.pool, variant.key.credential_id, variant.model, stated, provider_ref=variant.ref)
+            self._marks.headroom.update(
+                variant.entry.profile.pool, variant.key.credential_id, variant.model, stated, provider_ref=variant.ref
+            )
 
     async def await_probe(self, variant: Variant) -> None:
         """Waits for another caller's probe, at most until the deadline."""

@@ -113,6 +113,10 @@ class Conditions(Protocol):
         """The capability the request needs and the variant has not, or ``None``."""
         ...
 
+    def absent(self, variant: Variant) -> str | None:
+        """Why a candidate on this machine is known not to answer, or ``None``."""
+        ...
+
     def gate(self, variant: Variant) -> Gate:
         """The cooldown board's word."""
         ...

@@ -20,7 +20,14 @@ NAMES: Final = frozenset(
 """Families that have a table of their own; any other is read by what everybody's codes mean."""
 
 ANYONE: Final = plained(TABLE)
-_SAME: Final = {"sglang": "vllm", "hf": "huggingface", "gemini": "google", "github": "github_models", "glm": "zai"}
+_SAME: Final = {
+    "sglang": "vllm",
+    "local": "llamacpp",
+    "hf": "huggingface",
+    "gemini": "google",
+    "github": "github_models",
+    "glm": "zai",
+}
 _BY_WIRE: Final = {
     "gemini": "google",
     "anthropic_messages": "anthropic",
