@@ -23,7 +23,7 @@ from zc_notebooks.local.transport import aware, local_of
 from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.outcome import completion, failure
 from zc_notebooks.places import ledger_folder, marks_file
-from zc_notebooks.records import Mark, Plan, Tier, Variant
+from zc_notebooks.records import LiveMarks, Plan, Tier, Variant
 from zc_notebooks.reliability.conditions import LiveConditions
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.reliability.materialize import Ask, plan, require_fallback_keys, variants
@@ -299,9 +299,9 @@ class Chain(Shown):
         """:meth:`probe` for scripts and cells."""
         return shared.run(self.probe(ref, **options))
 
-    def marks(self) -> tuple[Mark, ...]:
+    def marks(self) -> LiveMarks:
         """Live cooldown marks, of every process that shares the board."""
-        return self.board.list()
+        return LiveMarks(self.board.list())
 
     def clear(self, ref: str | None = None, *, pool: str | None = None, everything: bool = False) -> int:
         """Clears marks by ref, by pool, or all of them; returns how many there were."""
