@@ -51,6 +51,7 @@ class Balanced(HTMLParser):
         self.tags: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert all(value is not None for _, value in attrs)
         self.open.append(tag)
         self.tags.add(tag)
 
@@ -77,7 +78,7 @@ def test_three_forms_of_each(tmp_path: Path) -> None:
 
 def test_a_repr_never_raises() -> None:
     """A form that cannot be made is left out: a raising formatter would mark the cell as failed."""
-    broken = zc.Plan.__new__(zc.Plan)
+    broken = zc.Plan(entries=None, source="graph", requested_model="m")  # type: ignore[arg-type]
     assert broken._repr_html_() is None
     assert broken._repr_markdown_() is None
 
