@@ -60,12 +60,12 @@ def _read(body: dict[str, Any], message: dict[str, Any], headers: Mapping[str, s
     builder.identify(id=body.get("id"))
     builder.finish(body.get("finish_reason"))
     builder.usage = cohere_usage(body.get("usage"))
-    builder.reasoning.append(as_text(message.get("tool_plan")))
     content = message.get("content")
     builder.text.append(as_text(content))
     for part in as_list(content):
         builder.text.append(as_text(as_dict(part).get("text")))
         builder.reasoning.append(as_text(as_dict(part).get("thinking")))
+    builder.reasoning.append(as_text(message.get("tool_plan")))  # after the thinking, as in a stream
     calls = ToolCallAssembler()
     for place, call in enumerate(as_list(message.get("tool_calls"))):
         _call_delta(calls, place, as_dict(call))
