@@ -158,6 +158,20 @@ def test_many_streams_at_once(count: int) -> None:
     assert whole.count(False) == cut
 
 
+def test_it_runs_on_h11_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without httptools the lab answers, streams and breaks in the same way."""
+    monkeypatch.setitem(sys.modules, "httptools", None)  # type: ignore[arg-type]
+    monkeypatch.delitem(sys.modules, "uvicorn.protocols.http.httptools_impl", raising=False)
+    with Lab("wires", latency=0) as lab, httpx.Client() as client:
+        assert ask(lab, client, "openai_chat").status_code == 200
+        assert "[DONE]" in ask(lab, client, "openai_chat", stream=True).text
+        lab.set_fault("chat", ["cut:3", "reset"])
+        with pytest.raises(httpx.RemoteProtocolError):
+            ask(lab, client, "openai_chat", stream=True)
+        with pytest.raises(httpx.ReadError):
+            ask(lab, client, "openai_chat")
+
+
 def test_importing_the_package_does_not_load_the_server() -> None:
     """Starlette and uvicorn load when a lab starts, not before."""
     code = "import sys, zc_notebooks, zc_notebooks.lab; print('uvicorn' in sys.modules, 'starlette' in sys.modules)"
