@@ -12,6 +12,7 @@ from typing import Any, Final
 from zc_notebooks.chain import Chain
 from zc_notebooks.config.load import find_config, load_config, parse_config
 from zc_notebooks.config.schema import Config
+from zc_notebooks.local.model import last_link
 from zc_notebooks.places import ledger_folder
 
 NO_FILE: Final = "no zc.toml found: answering from the embedded lab (simulated providers, no key needed)"
@@ -50,7 +51,8 @@ def _open_lab(environ: Mapping[str, str], *, why: str | None, **options: Any) ->
 
     lab = Lab("default").start()
     try:
-        config = parse_config(lab.config_text(), base_dir=Path.cwd(), source="the lab's configuration")
+        text = lab.config_text() + last_link(environ)
+        config = parse_config(text, base_dir=Path.cwd(), source="the lab's configuration")
         options.setdefault("ledger", ledger_folder(None))
         chain = Chain(config, environ=environ, lab=lab, **options)
     except BaseException:

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from zc_notebooks import __version__
-from zc_notebooks.cli import ask, chat, configure, explain, lab, ledger, operate, plan
+from zc_notebooks.cli import ask, chat, configure, explain, lab, ledger, local, operate, plan
 from zc_notebooks.cli.output import CANCELLED, OK, USAGE, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -33,6 +33,7 @@ app.command("watch")(operate.watch)
 app.add_typer(configure.app, name="config")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(lab.app, name="lab")
+app.add_typer(local.app, name="local")
 
 
 def _version(asked: bool) -> None:

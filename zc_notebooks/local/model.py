@@ -60,6 +60,18 @@ MODELS: Final[Mapping[str, LocalModel]] = MappingProxyType({SMOLLM2.name: SMOLLM
 """By the name that stands in ``managed://NAME``."""
 
 
+SWITCH: Final = "ZC_LOCAL_MODEL"
+"""A variable that keeps the model out of the default chain when it is ``off``."""
+
+
+def last_link(environ: Mapping[str, str]) -> str:
+    """What puts the model at the end of a chain, as text of a ``zc.toml``; empty when it is not installed."""
+    if environ.get(SWITCH, "").strip().lower() == "off" or SMOLLM2.missing() is not None:
+        return ""
+    ref = f"local.{SMOLLM2.name}"
+    return f'\n[providers.{ref}]\n\n[[chain]]\nprovider = "{ref}"\n'
+
+
 def managed_name(url: str) -> str | None:
     """The model's name in a ``managed://`` address, ``None`` for any other."""
     return url.removeprefix(MANAGED).partition("/")[0] if url.startswith(MANAGED) else None
