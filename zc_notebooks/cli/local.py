@@ -112,15 +112,13 @@ def _profiles() -> list[Profile]:
     """The configured candidates on this machine, else every server the catalogue knows, at its usual address."""
     from zc_notebooks.config.catalogue import families
     from zc_notebooks.config.load import load_config, parse_config
-    from zc_notebooks.local.model import managed_name
     from zc_notebooks.local.presence import site_of
 
     found = [item for item in load_config(None, environ=os.environ).profiles.values() if site_of(item) is not None]
     if found:
         return found
-    text = "".join(f'[providers.{name}.box]\nmodel = "any"\n' for name in families())
-    usual = parse_config(text, base_dir=Path.cwd(), environ={})
-    return [item for item in usual.profiles.values() if site_of(item) and managed_name(item.base_url) is None]
+    text = "".join(f'[providers.{name}.box]\nmodel = "any"\n' for name, family in families().items() if family.start)
+    return list(parse_config(text, base_dir=Path.cwd()).profiles.values())
 
 
 def _candidates(profiles: Sequence[Profile]) -> list[dict[str, Any]]:
