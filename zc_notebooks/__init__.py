@@ -20,6 +20,7 @@ _WHERE: Final = {
     "classify_failure": "reliability.classify",
     "explain": "explanation",
     "events": "events",
+    "SystemClock": "clock",
     "Message": "chat",
     "ImagePart": "chat",
     "TextPart": "chat",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from zc_notebooks.chat import TextPart as TextPart
     from zc_notebooks.chat import Tool as Tool
     from zc_notebooks.chat import ToolCall as ToolCall
+    from zc_notebooks.clock import SystemClock as SystemClock
     from zc_notebooks.errors import AllCandidatesFailed as AllCandidatesFailed
     from zc_notebooks.errors import CallError as CallError
     from zc_notebooks.errors import CallTimeout as CallTimeout

@@ -5,4 +5,5 @@ from __future__ import annotations
 NOTEBOOKS = {
     "01_first_answer.ipynb": "strict",
     "02_why_did_it_fail.ipynb": "strict",
+    "03_streams_that_break.ipynb": "strict",
 }

@@ -1,0 +1,67 @@
+"""Sinks for a notebook cell, and a Stop button: a draft is rewritten in place, events are appended."""
+
+from __future__ import annotations
+
+import sys
+from html import escape
+from typing import Any, Protocol
+
+from zc_notebooks.events import Event, Notice, Text
+from zc_notebooks.redact import redact
+
+
+class Stoppable(Protocol):
+    """Something with a Stop: a stream."""
+
+    def cancel(self) -> None:
+        """Ends it."""
+        ...
+
+
+class CellEvents:
+    """Append-only: text as it comes, notices on a line of their own. What was printed is never printed again."""
+
+    async def event(self, event: Event) -> None:
+        """See :class:`~zc_notebooks.sinks.EventSink`."""
+        if isinstance(event, Text):
+            sys.stdout.write(event.text)
+        elif isinstance(event, Notice):
+            sys.stdout.write(f"\n[{event.text}]\n")
+        sys.stdout.flush()
+
+
+class CellDraft:
+    """A preview below the cell that is rewritten in place until the answer is final."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    async def draft(self, text: str, *, final: bool) -> None:
+        """See :class:`~zc_notebooks.sinks.DraftSink`."""
+        from IPython.display import display
+
+        word = "answer" if final else "draft"
+        body = escape(redact(text))
+        bundle = {
+            "text/plain": f"[{word}] {redact(text)}",
+            "text/html": f'<div class="zc"><p><em>{word}</em></p><p style="white-space:pre-wrap">{body}</p></div>',
+        }
+        if self._handle is None:
+            self._handle = display(bundle, raw=True, display_id=True)
+        else:
+            self._handle.update(bundle, raw=True)
+
+
+def stop_button(stream: Stoppable) -> Any:
+    """A button that stops ``stream``. It works while the running cell awaits (an ``async for`` does)."""
+    import ipywidgets as widgets
+
+    button = widgets.Button(description="Stop", tooltip="Stop this answer; what was shown stays", icon="stop")
+
+    def pressed(_: Any) -> None:
+        button.disabled = True
+        button.description = "Stopped"
+        stream.cancel()
+
+    button.on_click(pressed)
+    return button
