@@ -21,6 +21,7 @@ from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.local.transport import LocalTransport, aware, local_of
 from zc_notebooks.messages import as_request
 from zc_notebooks.outcome import completion, failure
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -34,6 +35,7 @@ from zc_notebooks.reliability.shorten import shorten
 from zc_notebooks.reliability.steps import WalkPolicy
 from zc_notebooks.reliability.walk import walk
 from zc_notebooks.result import Completion
+from zc_notebooks.sync import shared
 
 
 class Candidate(Record, frozen=True, kw_only=True):
@@ -98,6 +100,7 @@ def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
     requests = _Payloads(payload_for, links)
     writer = LedgerWriter(Path(ledger)) if ledger is not None else None
     call = _Call(requests, made, clock=clock, writer=writer, on_attempt=on_attempt, on_failover=on_failover)
+    send, local = (transport, None) if transport is not None else _default_transport(made, clock, timeout_s)
     conditions = LiveConditions(
         requests.first,
         marks=Marks(None, clock=clock),
@@ -105,9 +108,11 @@ def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
         deadline=clock.monotonic() + timeout_s,
         random=lambda: 0.0,
         borders=Borders.of(settings, made),
+        local=local,
     )
     started = clock.monotonic()
-    send = transport or _default_transport(timeout_s)
+    if local is not None:
+        shared.run(conditions.prepare(candidates, remembered=True))
     try:
         ended = drive_sync(walk(candidates, _policy(settings.reliability), conditions), call, conditions, send, sleep)
     finally:
@@ -241,12 +246,16 @@ def _keep_nothing(_: AttemptRow) -> None:
     """No ledger was asked for."""
 
 
-def _default_transport(timeout_s: float) -> Callable[[HttpRequest], HttpResponse]:
-    from zc_notebooks.transport import SyncTransport
+def _default_transport(
+    made: Plan, clock: Clock, timeout_s: float
+) -> tuple[Callable[[HttpRequest], HttpResponse], LocalTransport | None]:
+    """What sends, and what it knows of candidates on this machine."""
+    from zc_notebooks.transport import AsyncTransport
 
-    transport = SyncTransport()
+    transport = aware(AsyncTransport(), [entry.profile for entry in made.entries], clock)
 
     def send(request: HttpRequest) -> HttpResponse:
-        return transport.send(request, connect_s=10.0, read_s=timeout_s)
+        response: HttpResponse = shared.run(transport.send(request, connect_s=10.0, read_s=timeout_s))
+        return response
 
-    return send
+    return send, local_of(transport)
