@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -323,3 +324,84 @@ def test_a_ledger_that_cannot_be_written(tmp_path: Path) -> None:
         done = ask(fleet)
     assert (done.text, len(caught)) == ("forty-two", 1)
     assert done.call_id in str(caught[0].message)
+
+
+def test_a_router_that_prechecks_gets_a_limit_and_one_lowered_retry(tmp_path: Path) -> None:
+    """``max_tokens`` is sent although nobody asked for one; a 402 that can afford fewer gets exactly one retry."""
+    text = (
+        '[providers.openrouter.credit]\nuri = "https://a.test/v1"\nmodel = "m"\nkeyless = true\n'
+        + profile("b")
+        + '[[chain]]\nprovider = "openrouter.credit"\n[[chain]]\nprovider = "custom.b"\n'
+    )
+    words = "This request requires more credits, or fewer max_tokens. You requested up to 4096, but can only afford {}."
+    poor, poorer = (chat_error(402, words.format(amount), code=402) for amount in (900, 700))
+    fleet = Fleet({"a": [poor, poorer], "b": [OK]}, tmp_path, toml=text)
+    done = ask(fleet)
+    limits = [json.loads(request.body)["max_tokens"] for request in fleet.transport.sent_to("a.test")]
+    assert (len(limits), limits[1]) == (2, 900)
+    assert [row.status for row in done.attempts] == ["http_402", "http_402", "ok"]
+    assert (fleet.clock.slept, fleet.chain.marks()) == ([], ())
+
+
+def test_an_in_flight_402_waits_as_stated(tmp_path: Path) -> None:
+    """The 402 that does recover by waiting (behaviour 98)."""
+    text = (
+        '[providers.openrouter.credit]\nuri = "https://a.test/v1"\nmodel = "m"\nkeyless = true\n'
+        '[[chain]]\nprovider = "openrouter.credit"\n'
+    )
+    metadata = {"reason": "in_flight_budget_exhausted", "limit_source": "openrouter_in_flight_budget"}
+    busy = chat_error(402, "would exceed your available credits", {"retry-after": "5"}, code=402, metadata=metadata)
+    fleet = Fleet({"a": [busy, OK]}, tmp_path, toml=text)
+    done = ask(fleet)
+    assert (fleet.called, fleet.clock.slept) == (["a", "a"], [5.0])
+    assert done.attempts[0].reason == "minute_limit"
+
+
+def test_an_account_wide_quota_benches_its_models_and_nothing_else(tmp_path: Path) -> None:
+    """OpenRouter's free daily quota covers every ``:free`` model of the account, and no paid one."""
+    head = '[providers.openrouter.x]\nuri = "https://a.test/v1"\nkeyless = true\n'
+    links = "".join(
+        f'[[chain]]\nprovider = "openrouter.x"\nmodel = "{model}"\n' for model in ("m:free", "n:free", "paid")
+    )
+    metadata = {"limit_source": "openrouter_free_tier_daily", "headers": {"X-RateLimit-Reset": "1788307200000"}}
+    quota = chat_error(429, "Rate limit exceeded: free-models-per-day.", code=429, metadata=metadata)
+
+    def by_model(request: HttpRequest) -> Any:
+        return quota if b":free" in request.body else OK
+
+    fleet = Fleet({"a": [by_model]}, tmp_path, toml=head + links)
+    assert ask(fleet).served.model == "paid"
+    assert [mark.key.model for mark in fleet.chain.marks()] == ["*:free"]
+    assert [row.status for row in ask(fleet).attempts] == ["skipped_cooldown", "skipped_cooldown", "ok"]
+
+
+def test_a_stated_remaining_of_zero_is_not_asked(tmp_path: Path) -> None:
+    """Quota headroom: what a success says is left saves the next call a request."""
+    spent = response(200, OK.body, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "90s"})
+    fleet = Fleet({"a": [spent], "b": [OK]}, tmp_path)
+    assert [ask(fleet).served.provider_ref, ask(fleet).served.provider_ref] == ["custom.a", "custom.b"]
+    assert fleet.called == ["a", "b"]
+    fleet.clock.advance(91)
+    assert ask(fleet).served.provider_ref == "custom.a"
+
+
+def test_a_swap_between_wires_keeps_the_tool_conversation(tmp_path: Path) -> None:
+    """The first candidate calls a tool on one wire, the second continues on another (issue: multi-turn tool use)."""
+    call = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    messages = [
+        {"role": "user", "content": "add"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "2"},
+    ]
+    tools = [{"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {}}}}]
+    text = profile("a") + profile("b", wire_api='"anthropic_messages"')
+    text += '[[chain]]\nprovider = "custom.a"\n[[chain]]\nprovider = "custom.b"\n'
+    answer = {"content": [{"type": "text", "text": "two"}], "stop_reason": "end_turn", "model": "m"}
+    fleet = Fleet({"a": [chat_error(402, "no")], "b": [response(200, answer)]}, tmp_path, toml=text)
+    done = asyncio.run(fleet.chain.ask(messages, tools=tools))
+    assert done.text == "two"
+    sent = json.loads(fleet.transport.sent_to("b.test")[0].body)["messages"]
+    assert [block["type"] for message in sent for block in message["content"] if isinstance(block, dict)][-2:] == [
+        "tool_use",
+        "tool_result",
+    ]
