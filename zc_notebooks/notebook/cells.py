@@ -38,8 +38,9 @@ class CellDraft:
 
     async def draft(self, text: str, *, final: bool) -> None:
         """See :class:`~zc_notebooks.sinks.DraftSink`."""
-        from IPython.display import display
+        from IPython import display as shell
 
+        show: Any = shell.display
         word = "answer" if final else "draft"
         body = escape(redact(text))
         bundle = {
@@ -47,7 +48,7 @@ class CellDraft:
             "text/html": f'<div class="zc"><p><em>{word}</em></p><p style="white-space:pre-wrap">{body}</p></div>',
         }
         if self._handle is None:
-            self._handle = display(bundle, raw=True, display_id=True)
+            self._handle = show(bundle, raw=True, display_id=True)
         else:
             self._handle.update(bundle, raw=True)
 
