@@ -142,7 +142,7 @@ def test_what_a_call_found_out() -> None:
     machine.presence.saw("http://127.0.0.1:11434")
     assert machine.look(OLLAMA) == {}
     machine.presence.lost("http://127.0.0.1:11434", "gone")
-    assert machine.look(OLLAMA) == {OLLAMA.base_url: "gone"}
+    assert machine.look(OLLAMA)[OLLAMA.base_url].endswith(": gone)")
     assert machine.asked == []
     machine.presence.forget("http://127.0.0.1:11434")
     assert machine.look(OLLAMA) != {}

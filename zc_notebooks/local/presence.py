@@ -41,6 +41,13 @@ class Site(Record, frozen=True, kw_only=True):
     start: str
     """The command that starts it; empty when it is not known."""
 
+    def not_running(self, why: str) -> str:
+        """Who, how to start it, what was asked, what came of it: one sentence."""
+        if managed_name(self.url) is not None:
+            return why
+        start = f": start it with `{self.start}`" if self.start else ""
+        return f"{self.title} is not running{start} (GET {self.url}: {why})"
+
 
 def site_of(profile: Profile) -> Site | None:
     """Where ``profile`` answers when it is a candidate on this machine, else ``None``."""
@@ -74,8 +81,8 @@ class Seen(Record, frozen=True, kw_only=True):
 
     until: float
     """Instant on the monotonic clock after which it is asked again."""
-    absent: str | None = None
-    """Why it does not count, in one sentence; ``None``: it answered."""
+    why: str | None = None
+    """What stands in its way (``Connection refused``); ``None``: it answered."""
 
 
 Memory = dict[str, Seen]
@@ -119,9 +126,9 @@ class Presence:
         """It has answered just now."""
         self._memory[origin] = Seen(until=self._clock.monotonic() + PRESENT_S)
 
-    def lost(self, origin: str, words: str) -> None:
-        """It does not answer: ``words`` is the sentence that says so."""
-        self._memory[origin] = Seen(until=self._clock.monotonic() + ABSENT_S, absent=words)
+    def lost(self, origin: str, why: str) -> None:
+        """It does not answer: ``why`` is what the system says, or the sentence of a model that did not start."""
+        self._memory[origin] = Seen(until=self._clock.monotonic() + ABSENT_S, why=why)
 
     def forget(self, origin: str) -> None:
         """The next look asks again."""
@@ -137,7 +144,7 @@ class Presence:
         model = MODELS.get(managed_name(site.url) or "")
         missing = None if model is None else model.missing()
         seen = self._known(site.origin) if remembered else None
-        return missing or (None if seen is None else seen.absent)
+        return missing or (None if seen is None or seen.why is None else site.not_running(seen.why))
 
     async def _asked(self, site: Site) -> None:
         """Asks a site, once for all who wait for it on this loop."""
@@ -154,19 +161,13 @@ class Presence:
             async with asyncio.timeout(self._ask_s):
                 await self._ask(HttpRequest(method="GET", url=site.url, headers={"accept": "application/json"}))
         except TransportFailure as failure:
-            self.lost(site.origin, absence(site, failure))
+            self.lost(site.origin, reason(failure))
         except TimeoutError:
-            self.lost(site.origin, _not_running(site, f"no answer within {self._ask_s:g} s"))
+            self.lost(site.origin, f"no answer within {self._ask_s:g} s")
         else:
             self.saw(site.origin)
 
 
-def absence(site: Site, failure: TransportFailure) -> str:
-    """A failed request as the sentence that says who is not running."""
-    return _not_running(site, str(failure).rpartition(": ")[2])
-
-
-def _not_running(site: Site, why: str) -> str:
-    """Who, how to start it, what was asked, what came of it."""
-    start = f": start it with `{site.start}`" if site.start else ""
-    return f"{site.title} is not running{start} (GET {site.url}: {why})"
+def reason(failure: TransportFailure) -> str:
+    """The last part of a failure's words, which is the system's own."""
+    return str(failure).rpartition(": ")[2]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.local.model import managed_name
-from zc_notebooks.local.presence import ASK_S, Memory, Presence, Site, absence, shared, site_of
+from zc_notebooks.local.presence import ASK_S, Memory, Presence, Site, reason, shared, site_of
 from zc_notebooks.records import HttpRequest, HttpResponse, Profile
 
 _READING: Final[tuple[str, ...]] = ("read_s", "first_byte_s")
@@ -119,7 +119,7 @@ class LocalTransport:
         if failure.sent or managed_name(site.url) is not None:
             return
         if failure.kind == "connect":
-            self.presence.lost(site.origin, absence(site, failure))
+            self.presence.lost(site.origin, reason(failure))
         elif failure.kind == "timeout":
             self.presence.forget(site.origin)
 
