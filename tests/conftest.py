@@ -11,6 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
+os.environ.setdefault("ZC_LOCAL_MODEL", "off")  # notebooks and tests see the same chain with and without the model
+
 
 def cases_dir() -> Path | None:
     """The folder of recorded wire responses, or ``None`` where it was not delivered."""
