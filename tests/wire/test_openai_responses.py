@@ -358,7 +358,7 @@ def test_a_conversation_with_tools() -> None:
     assert body["input"] == [
         {"role": "system", "content": "be short"},
         {"role": "user", "content": "weather and time?"},
-        {"role": "assistant", "content": "looking"},
+        {"type": "message", "role": "assistant", "content": "looking"},
         {"type": "function_call", "call_id": "a", "name": "weather", "arguments": '{"city": "Oslo"}'},
         {"type": "function_call", "call_id": "b", "name": "time", "arguments": '{"raw":"{half"}'},
         {"type": "function_call_output", "call_id": "a", "output": "rain"},

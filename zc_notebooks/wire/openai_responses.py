@@ -135,8 +135,8 @@ def _items(message: Message) -> list[dict[str, Any]]:
         }
         for call in message.tool_calls
     ]
-    said = [{"role": "assistant", "content": message.text}] if message.text or not calls else []
-    return said + calls
+    said = {"type": "message", "role": "assistant", "content": message.text}  # llama.cpp needs the type
+    return [said, *calls] if message.text or not calls else calls
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:
