@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import struct
@@ -119,6 +120,9 @@ def _listening(ports: Sequence[int]) -> list[socket.socket]:
 def _server_class() -> Callable[..., Any]:
     import uvicorn
 
+    # Without any handler, Python prints a logger's errors to standard error: into a notebook's cells, in our case.
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+
     class Server(uvicorn.Server):
         """Says when it is started and ends as soon as it is told to, rather than at the next tick."""
 
@@ -218,6 +222,7 @@ class _Response:
             if place % _SHARE == 0:
                 await asyncio.sleep(0)
             if transport.is_closing():
+                await _gone(receive)  # the server must hear of it first, or it reports a response that was not ended
                 return
             if isinstance(step, Pause):
                 if not await self._wait(step.seconds, receive):
