@@ -344,11 +344,12 @@ def test_started_when_first_asked(asker: Asker, wire: str) -> None:
 
 
 def test_the_default_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a configuration it stands last, and answers when everybody before it is out."""
+    """Without a configuration it stands last, and answers when nobody before it may."""
     monkeypatch.chdir(tmp_path)
     with zc.open(environ={"ZC_LOCAL_MODEL": "on"}, quiet=True) as chain:
         assert chain.plan().entries[-1].ref == "local.smollm2"
-        done = chain.ask_sync(QUESTION, start="local.smollm2", max_tokens=8)
+        done = chain.ask_sync(QUESTION, allow_tiers=["local"], max_tokens=8)
+    assert {row.status for row in done.attempts[:-1]} == {"skipped_tier"}
     assert done.served.provider_ref == "local.smollm2"
     assert not done.text.startswith("(simulated)")
 

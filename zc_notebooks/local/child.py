@@ -54,6 +54,7 @@ def _serve(native: Any, wanted: dict[str, Any]) -> str:
     params.n_ctx = wanted["context"]
     params.n_parallel = 1  # further requests wait in line, each with the whole context
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _threads()
+    params.sampling.penalty_repeat, params.sampling.penalty_last_n = 1.1, 256  # so small a model runs in circles else
     params.cache_ram_mib = 0  # its own default keeps up to 8 GiB of old prompts
     params.cors_origins, params.cors_origins_explicit = "localhost", True  # no page of the web may ask it
     params.cors_credentials = params.ui = params.endpoint_slots = False
