@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -291,3 +292,30 @@ def test_chat(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("What is 2 + 2?\n\n/new\nWhat is 3 + 3?\n/quit\nignored\n"))
     assert zc("chat", "--start", "openai.prepaid") == 0
     assert zc.out == "(simulated) 2 + 2 = 4\n(simulated) 3 + 3 = 6\n"
+
+
+def test_a_spent_time_limit_says_so(zc: Terminal) -> None:
+    """Exit status 3, and the first line names the time limit."""
+    assert zc("ask", "hi", "--timeout", "0.001") == 3
+    assert "time for this call was spent" in zc.err.splitlines()[0]
+
+
+def test_a_closed_standard_output(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever started the command may have closed it: no traceback, the same exit status."""
+    assert zc("--version") == 0
+    with monkeypatch.context() as closed:
+        closed.setattr("sys.stdout", None)
+        assert run(["ask", "What is 2 + 2?", "--start", "openai.prepaid"]) == 0
+        assert run(["plan"]) == 0
+
+
+def test_a_warning_is_one_sentence(zc: Terminal, tmp_path: Path) -> None:
+    """A ledger that cannot be written warns in a line, without a source line of ours."""
+    with (tmp_path / "zc.toml").open("a") as file:
+        file.write('\n[ledger]\npath = "blocked"\n')
+    (tmp_path / "blocked").write_text("a file")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert zc("ask", "hi", "--start", "openai.prepaid") == 0
+    assert "zc: warning: 1 row could not be written" in zc.err
+    assert ".py:" not in zc.err

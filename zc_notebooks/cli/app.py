@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 from typer.exceptions import TyperException
 
 from zc_notebooks import __version__
 from zc_notebooks.cli import ask, chat, configure, explain, lab, ledger, local, operate, plan
-from zc_notebooks.cli.output import CANCELLED, OK, USAGE, say
+from zc_notebooks.cli.output import CANCELLED, OK, USAGE, answer, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
 
@@ -38,7 +39,7 @@ app.add_typer(local.app, name="local")
 
 def _version(asked: bool) -> None:
     if asked:
-        sys.stdout.write(f"zc {__version__}\n")
+        answer(f"zc {__version__}")
         raise typer.Exit
 
 
@@ -51,6 +52,16 @@ def _zc(
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit status; a user's mistake is one sentence, never a traceback."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _warned
+        return _run(arguments)
+
+
+def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+    say(f"zc: warning: {message}")
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         status = app(args=list(arguments), prog_name="zc", standalone_mode=False)
     except typer.Exit as leave:

@@ -13,6 +13,7 @@ from zc_notebooks.chat import Hop
 from zc_notebooks.errors import (
     AllCandidatesFailed,
     CallError,
+    CallTimeout,
     NoPermittedCandidate,
     PartialOutput,
     StreamCancelledAfterOutput,
@@ -52,7 +53,7 @@ def emit(value: Any) -> None:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table: drawn in a terminal, aligned plain columns in a pipe."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         for line in aligned(columns, rows):
             answer(line)
         return
@@ -116,11 +117,15 @@ def report(error: Exception, *, as_json: bool) -> NoReturn:
     if as_json:
         emit(error_json(error))
     else:
+        if isinstance(error, CallTimeout):
+            say(f"zc: {error.headline}")
         say(f"zc: {error}" if isinstance(error, ZcError) and not isinstance(error, CallError) else str(error))
     raise typer.Exit(status_of(error))
 
 
-def _write(stream: TextIO, text: str, end: str = "\n") -> None:
+def _write(stream: TextIO | None, text: str, end: str = "\n") -> None:
+    if stream is None:  # closed by whoever started us
+        return
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "replace").decode(encoding) + end)
     stream.flush()
