@@ -116,7 +116,7 @@ def report(error: Exception, *, as_json: bool) -> NoReturn:
     """Ends the command because of ``error``: a sentence for people, an object for programs."""
     if as_json:
         emit(error_json(error))
-    else:
+    elif status_of(error) != CANCELLED:  # that word is said once, where the command ends
         if isinstance(error, CallTimeout):
             say(f"zc: {error.headline}")
         say(f"zc: {error}" if isinstance(error, ZcError) and not isinstance(error, CallError) else str(error))
