@@ -407,3 +407,13 @@ def test_the_request_asks_for_a_stream_with_usage(tmp_path: Path) -> None:
     listen(fleet)
     body = json.loads(fleet.transport.requests[0].body)
     assert (body["stream"], body["stream_options"]) == (True, {"include_usage": True})
+
+
+def test_the_usage_of_a_cut_stream_is_unknown(tmp_path: Path) -> None:
+    """Spec 12.1: what an Anthropic stream counts at its start says nothing about the whole; a cancel keeps it (132)."""
+    start = b'data: {"type":"message_start","message":{"model":"m","usage":{"input_tokens":9,"output_tokens":1}}}\n\n'
+    text = profile("a", wire_api='"anthropic_messages"') + '[[chain]]\nprovider = "custom.a"\n'
+    fleet = Fleet({"a": [pieces(start, "disconnect"), chat_error(500)]}, tmp_path, toml=text)
+    listen(fleet)
+    row = fleet.rows[0]
+    assert (row.status, row.usage_state, row.input_tokens, row.cost_usd) == ("stream_cut", "unknown", None, None)

@@ -12,6 +12,8 @@ from zc_notebooks.records import Mark, Record, Variant
 from zc_notebooks.reliability.attempt import Judged
 from zc_notebooks.reliability.steps import Skip, Try
 
+_CUT_SHORT: Final = ("stream_cut", "timeout", "network")
+"""What had been counted when it broke off says nothing about the whole (an Anthropic stream opens with its input)."""
 _ZERO: Final = Usage(input_tokens=0, output_tokens=0)
 
 
@@ -112,6 +114,8 @@ def _usage(judged: Judged) -> tuple[Usage, UsageState]:
     if judged.known_zero:
         return _ZERO, "complete"
     usage = judged.answer.usage if judged.answer is not None else None
+    if judged.status in _CUT_SHORT:
+        return Usage(), "unknown"
     if usage is None:
         return Usage(), "missing" if judged.status in ("ok", "empty", "body_error") else "unknown"
     counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens)
