@@ -178,6 +178,26 @@ def test_endings(
     assert fleet.transport.open == 0
 
 
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [
+        (pieces(b": wait\n\n", 31.0, b": wait\n\n"), ("timeout", "network")),
+        (pieces(*HELLO, 61.0, b": late\n\n"), ("timeout", "network")),
+        (pieces(*HELLO, "disconnect"), ("stream_cut", "stream_cut")),
+        (pieces(*HELLO), ("stream_cut", "stream_cut")),
+        (pieces(*HELLO, ERROR), ("stream_error", "server_error")),
+    ],
+    ids=["first token", "idle", "disconnect", "end of file", "error"],
+)
+def test_a_time_limit_is_the_network_and_an_end_is_a_cut(
+    stream: Pieces, expected: tuple[str, str], tmp_path: Path
+) -> None:
+    """Spec 4.2, first match: any time limit is ``network``; a body that ended before its signal is ``stream_cut``."""
+    fleet = fleet_of(tmp_path, [stream])
+    listen(fleet)
+    assert (fleet.rows[0].status, fleet.rows[0].reason) == expected
+
+
 def test_89_comments_after_the_first_event_keep_a_stream_alive(tmp_path: Path) -> None:
     """Behaviour 89: comments every 20 s do not strike the idle limit."""
     waiting = [part for _ in range(6) for part in (20.0, b": alive\n\n")]

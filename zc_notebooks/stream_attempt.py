@@ -224,8 +224,11 @@ class StreamAttempt:
         if end.failure is None:
             return accepted(end.answer, evidence=end.evidence)
         head = HttpResponse(status=response.status, headers=response.headers)
-        judged = failed_body(end.failure, head, self._variant, self._call.clock.now())
-        status = "timeout" if interrupted in _TIME else judged.status.replace("body_error", "stream_error")
+        failure, late = end.failure, interrupted in _TIME and end.failure.kind == "cut"
+        if late:  # spec 4.2: any time limit is the network
+            failure = msgspec.structs.replace(failure, reason="network")
+        judged = failed_body(failure, head, self._variant, self._call.clock.now())
+        status = "timeout" if late else judged.status.replace("body_error", "stream_error")
         return msgspec.structs.replace(judged, status=status, phase="stream", evidence=end.evidence)
 
     # -- what goes out ------------------------------------------------------------------------------------------------

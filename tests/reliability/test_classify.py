@@ -441,6 +441,22 @@ def test_wire_failures(failure: WireFailure, expected: str) -> None:
         assert (found.code, found.failure_class) == ("tool_schema", "transient")
 
 
+@pytest.mark.parametrize(
+    ("kind", "payload", "says"),
+    [
+        ("cut", '{"choices": [{"message": {"content": "half an ans', "the body ends early"),
+        ("not_protocol", '{"choices": [{"delta": {"content": "bro', 'the body ends early: {"choices"'),
+        ("not_protocol", "", "the body ends early"),
+    ],
+)
+def test_a_broken_body_is_told_by_what_is_wrong_with_it(kind: Any, payload: str, says: str) -> None:
+    """Its reason begins with a sentence; a half answer is no reason."""
+    failure = WireFailure(kind=kind, payload=payload, detail="the body ends early")
+    found = classify_wire_failure(failure, status=200, headers={}, family="custom", wire="openai_chat", now=NOW)
+    assert found.text.startswith(says)
+    assert "half an ans" not in found.text
+
+
 def test_every_family_has_a_table() -> None:
     """Each named family's table can be read; an unknown one has none and still gets verdicts."""
     for name in NAMES:

@@ -112,8 +112,7 @@ def classify_wire_failure(
             status=status, headers=headers, body=failure.payload, family=family, wire=wire, now=now, in_band=True
         )
     reason: Reason = failure.reason or ("stream_cut" if failure.kind in ("empty_body", "cut") else "server_error")
-    words = read_failure(failure.payload).text if failure.payload else ""
-    text = redact(words or failure.detail)[:MAX_TEXT]
+    text = redact(_words(failure))[:MAX_TEXT]
     return Verdict(
         reason=reason,
         status=status,
@@ -123,6 +122,16 @@ def classify_wire_failure(
         text=text,
         evidence=(Evidence(where=f"stream: {failure.kind}", value=short(failure.detail or text), means=reason),),
     )
+
+
+def _words(failure: WireFailure) -> str:
+    """What the provider said; of a body that is broken, first what is wrong with it. A half answer is no reason."""
+    if failure.kind == "cut" or not failure.payload:
+        return failure.detail
+    said = read_failure(failure.payload).text
+    if failure.kind == "not_protocol":
+        return f"{failure.detail}: {said}" if said else failure.detail
+    return said or failure.detail
 
 
 def _verdict(answer: Answer, decision: Decision, status: int | None) -> Verdict:
