@@ -437,3 +437,41 @@ def test_the_usage_of_a_cut_stream_is_unknown(tmp_path: Path) -> None:
     listen(fleet)
     row = fleet.rows[0]
     assert (row.status, row.usage_state, row.input_tokens, row.cost_usd) == ("stream_cut", "unknown", None, None)
+
+
+def test_117_a_fallbacks_stream_is_on_record_when_it_ends_well(tmp_path: Path) -> None:
+    """Behaviour 117: a record when Final was reached; none, and no answer, when the stream failed after output."""
+    script = {"a": [GOOD], "b": [GOOD, pieces(*HELLO, ERROR)]}
+    fleet = Fleet(script, tmp_path, environ={"KEY_B": "bbbbbbbbbbbbbbbb"})
+    done = listen(fleet).done
+    assert done is not None
+    assert done.fallback is not None
+    assert (done.fallback.cause, done.fallback.served.provider_ref) == ("skipped_no_key", "custom.b")
+    second = listen(fleet)
+    assert (second.done, type(second.error)) == (None, zc.StreamInterruptedAfterOutput)
+
+
+def test_147_one_recovery_and_no_second(tmp_path: Path) -> None:
+    """Behaviour 147: a recovery that failed ends the call; all its rows share the stream's call id."""
+    fleet = fleet_of(tmp_path, [pieces(STOP, CHAT_DONE), chat_error(500)], [chat_error(500)], provider_retries=1)
+    heard = listen(fleet)
+    assert isinstance(heard.error, zc.AllCandidatesFailed)
+    assert [row.mode for row in fleet.rows] == ["stream", "recovery", "recovery", "recovery"]
+    assert len({row.call_id for row in fleet.rows}) == 1
+    assert sum(isinstance(event, Notice) for event in heard.events) == 1
+
+
+def test_129_after_tools_ran_on_the_providers_side_nobody_is_asked(tmp_path: Path) -> None:
+    """Behaviour 129: an empty end or an error, with an event sink or a draft, makes no further call."""
+    block = b'data: {"type":"content_block_start","index":0,"content_block":%s}\n\n'
+    head = b'data: {"type":"message_start","message":{"model":"m","usage":{"input_tokens":9,"output_tokens":1}}}\n\n'
+    used = block % b'{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}'
+    stop = b'data: {"type":"content_block_stop","index":0}\n\n'
+    end = b'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\ndata: {"type":"message_stop"}\n\n'
+    text = profile("a", wire_api='"anthropic_messages"') + profile("b")
+    text += "".join(f'[[chain]]\nprovider = "custom.{name}"\n' for name in "ab")
+    for draft in (False, True):
+        for last, error in ((end, zc.PreExecutedToolsWithoutAnswer), ("disconnect", zc.StreamInterruptedAfterOutput)):
+            fleet = Fleet({"a": [pieces(head, used, stop, last)], "b": [BACKUP]}, tmp_path, toml=text)
+            heard = listen(fleet, draft=draft)
+            assert (type(heard.error), fleet.called) == (error, ["a"])
