@@ -77,5 +77,7 @@ def _failure(ended: Ended, call: CallRecord, made: Plan) -> CallError:
         words = f"the conversation is longer than every permitted candidate's context window:\n{lines}"
         return ContextWindowExceeded(words, failures, call_id=call_id)
     if ended.kind == "timeout":
-        return CallTimeout(failures, call_id=call_id, headline="the time for this call was spent before a candidate answered")
+        return CallTimeout(
+            failures, call_id=call_id, headline="the time for this call was spent before a candidate answered"
+        )
     return AllCandidatesFailed(failures, call_id=call_id)
