@@ -41,7 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("borders", "places", "ledger", "sync", "local"),
     ("transport",),
     ("reliability",),
-    ("outcome", "explain", "explanation", "events", "stream_attempt", "turn", "sinks", "streaming"),
+    ("outcome", "explain", "explanation", "events", "stream_attempt", "calling", "turn", "sinks", "streaming"),
     ("testing", "lab"),
     ("probe", "fallback", "chain", "watch", "status", "opening"),
     ("frames",),

@@ -5,32 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 import random as _random
-import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from zc_notebooks.borders import Borders
-from zc_notebooks.chat import ChatRequest, Identity
+from zc_notebooks.calling import Call, Limits, Site, begin
+from zc_notebooks.chat import ChatRequest
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.config.keys import Keyring, foreign_keys
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.ledger.append import LedgerWriter
-from zc_notebooks.local.transport import aware, local_of
+from zc_notebooks.local.transport import aware
 from zc_notebooks.messages import Prompt, as_request
-from zc_notebooks.outcome import completion, failure
 from zc_notebooks.places import ledger_folder, marks_file
-from zc_notebooks.records import LiveMarks, Plan, Tier, Variant
-from zc_notebooks.reliability.conditions import LiveConditions
+from zc_notebooks.records import LiveMarks, Plan, Tier
 from zc_notebooks.reliability.cooldown import Marks
-from zc_notebooks.reliability.materialize import Ask, plan, require_fallback_keys, variants
-from zc_notebooks.reliability.reliable import CallRecord, OnAttempt, OnFailover, drive
-from zc_notebooks.reliability.rows import CallFacts
-from zc_notebooks.reliability.shorten import shorten
-from zc_notebooks.reliability.steps import Ended, WalkPolicy
+from zc_notebooks.reliability.materialize import Ask, plan, variants
+from zc_notebooks.reliability.reliable import OnAttempt, OnFailover, drive
 from zc_notebooks.reliability.walk import walk
 from zc_notebooks.result import Completion
 from zc_notebooks.shown import Shown
@@ -82,12 +75,27 @@ class Chain(Shown):
         self.ledger_path = Path(ledger) if ledger is not None else ledger_folder(config)
         self.board = marks if marks is not None else _marks(config, self.clock, in_memory=lab is not None)
         self._given = transport
-        self._random = random or _random.random
         if problems := foreign_keys(config, self.keys):
             raise ConfigError("a key does not belong where it stands", problems)
-        self._writer = LedgerWriter(self.ledger_path, durability=config.ledger.durability, gather=True)
-        self.on_attempt = on_attempt
-        self._on_failover = on_failover
+        self.writer = LedgerWriter(self.ledger_path, durability=config.ledger.durability, gather=True)
+        """The ledger's pen, also for probes and other calls outside :meth:`ask`."""
+        self.site = Site(
+            clock=self.clock,
+            board=self.board,
+            writer=self.writer,
+            random=random or _random.random,
+            on_attempt=on_attempt,
+            on_failover=on_failover,
+        )
+
+    @property
+    def on_attempt(self) -> OnAttempt | None:
+        """Called with every row as it is written; may be set."""
+        return self.site.on_attempt
+
+    @on_attempt.setter
+    def on_attempt(self, told: OnAttempt | None) -> None:
+        self.site.on_attempt = told
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
@@ -127,7 +135,15 @@ class Chain(Shown):
         """
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
-        return await self._call(request, ask, timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
+        call = self._begin(request, ask, Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id))
+        try:
+            await call.conditions.prepare(call.variants, remembered=not call.policy.ignore_cooldown)
+            steps = walk(call.variants, call.policy, call.conditions)
+            ended = await drive(steps, call.record, call.conditions, call.transport)
+        finally:
+            call.conditions.close()
+            self.writer.report()
+        return call.result(ended)
 
     def ask_sync(self, prompt: Prompt, **options: Any) -> Completion:
         """:meth:`ask` for scripts and notebook cells; Ctrl-C cancels the running request. Same options, same errors."""
@@ -156,21 +172,8 @@ class Chain(Shown):
         """
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
-
-        def begin() -> Turn:
-            call = self._begin(request, ask, timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
-            return Turn(
-                call.record,
-                call.conditions,
-                call.variants,
-                call.policy,
-                self.transport,
-                lambda ended: self._result(ended, call),
-                report=self._writer.report,
-                draft=draft,
-            )
-
-        return Stream(begin)
+        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
+        return Stream(lambda: Turn(self._begin(request, ask, limits), report=self.writer.report, draft=draft))
 
     def stream_sync(self, prompt: Prompt, **options: Any) -> SyncStream:
         """:meth:`stream` for scripts: ``for event in chain.stream_sync("…")``."""
@@ -182,97 +185,8 @@ class Chain(Shown):
         """Streams into sinks and returns the completion. With a draft sink alone, output stays rewritable."""
         return await self.stream(prompt, draft=events is None, **options).into(events, draft)
 
-    async def _call(
-        self,
-        request: ChatRequest,
-        ask: Ask,
-        *,
-        timeout_s: float | None,
-        allow_tiers: Sequence[Tier] | None,
-        turn_id: str | None,
-    ) -> Completion:
-        call = self._begin(request, ask, timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
-        try:
-            await call.conditions.prepare(call.variants, remembered=not call.policy.ignore_cooldown)
-            steps = walk(call.variants, call.policy, call.conditions)
-            ended = await drive(steps, call.record, call.conditions, self.transport)
-        finally:
-            call.conditions.close()
-            self._writer.report()
-        return self._result(ended, call)
-
-    def _begin(
-        self,
-        request: ChatRequest,
-        ask: Ask,
-        *,
-        timeout_s: float | None,
-        allow_tiers: Sequence[Tier] | None,
-        turn_id: str | None,
-    ) -> _Call:
-        """Everything a call is made with; nothing is sent."""
-        made = plan(self.config, ask)
-        candidates = variants(made, self.keys)
-        require_fallback_keys(made, candidates)
-        started = self.clock.monotonic()
-        limit = timeout_s if timeout_s is not None else made.entries[0].profile.call_timeout_s
-        requested = Identity(provider_ref=made.entries[0].ref, model=made.requested_model)
-        conditions = LiveConditions(
-            request,
-            marks=self.board,
-            clock=self.clock,
-            deadline=started + limit,
-            random=self._random,
-            borders=Borders.of(self.config, made, allow_tiers),
-            local=local_of(self.transport),
-        )
-        return _Call(
-            record=self._record(request, requested, candidates, turn_id),
-            conditions=conditions,
-            variants=candidates,
-            policy=self._policy(made, ask),
-            plan=made,
-            requested=requested,
-            started=started,
-        )
-
-    def _record(
-        self, request: ChatRequest, requested: Identity, candidates: Sequence[Variant], turn_id: str | None
-    ) -> CallRecord:
-        facts = CallFacts(
-            call_id=secrets.token_hex(8),
-            mode="chat",
-            requested_ref=requested.provider_ref,
-            requested_model=requested.model,
-            turn_id=turn_id,
-        )
-        return CallRecord(
-            facts,
-            request,
-            clock=self.clock,
-            write=self._writer.write,
-            shortened=shorten,
-            on_attempt=self.on_attempt,
-            on_failover=self._on_failover,
-            several=frozenset(item.ref for item in candidates if item.place > 0),
-        )
-
-    def _policy(self, made: Plan, ask: Ask) -> WalkPolicy:
-        chain = made.source == "chain"
-        reliability = self.config.reliability
-        return WalkPolicy(
-            reliability=reliability,
-            rate_limit=reliability.chain_rate_limit_policy if chain else reliability.graph_rate_limit_policy,
-            overflow=reliability.context_overflow,
-            chain=chain,
-            ignore_cooldown=not ask.fallback,
-        )
-
-    def _result(self, ended: Ended, call: _Call) -> Completion:
-        record = call.record
-        if ended.kind != "answered" or record.answer is None or record.served is None:
-            raise failure(ended, record, call.plan)
-        return completion(record, call.requested, self.clock.monotonic() - call.started)
+    def _begin(self, request: ChatRequest, ask: Ask, limits: Limits) -> Call:
+        return begin(self.site, self.config, self.keys, self.transport, request, ask, limits)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -343,11 +257,6 @@ class Chain(Shown):
             inner = cast("Streams", AsyncTransport())
         return cast("Streams", aware(inner, self.config.profiles.values(), self.clock))
 
-    @property
-    def writer(self) -> LedgerWriter:
-        """The ledger's pen, for probes and other calls outside ``ask``."""
-        return self._writer
-
     async def aclose(self) -> None:
         """Closes connections, the ledger file and the embedded lab."""
         close = getattr(self.__dict__.get("transport", self._given), "aclose", None)
@@ -363,7 +272,7 @@ class Chain(Shown):
         self._close_rest()
 
     def _close_rest(self) -> None:
-        self._writer.close()
+        self.writer.close()
         self.board.close()
         if self.lab is not None:
             self.lab.close()
@@ -385,19 +294,6 @@ class Chain(Shown):
         links = len(self.config.chain) or len(self.config.profiles)
         pools = len({profile.pool for profile in self.config.profiles.values()})
         return f"Chain({where}: {links} candidates in {pools} billing pools)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
-    """What one call is made with."""
-
-    record: CallRecord
-    conditions: LiveConditions
-    variants: tuple[Variant, ...]
-    policy: WalkPolicy
-    plan: Plan
-    requested: Identity
-    started: float
 
 
 def _marks(config: Config, clock: Clock, *, in_memory: bool) -> Marks:

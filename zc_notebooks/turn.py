@@ -7,11 +7,12 @@ again. Before that, one stream and at most one recovery walk are made.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 import msgspec
 
+from zc_notebooks.calling import Call
 from zc_notebooks.chat import Notice, Reasoning, Text
 from zc_notebooks.errors import (
     CallError,
@@ -23,50 +24,32 @@ from zc_notebooks.errors import (
 from zc_notebooks.events import Event, Final, Redraft
 from zc_notebooks.records import Variant
 from zc_notebooks.reliability.attempt import Judged
-from zc_notebooks.reliability.conditions import LiveConditions
-from zc_notebooks.reliability.reliable import CallRecord, drive
+from zc_notebooks.reliability.reliable import drive
 from zc_notebooks.reliability.selection import streaming_variant
-from zc_notebooks.reliability.steps import Ended, Resume, WalkPolicy
+from zc_notebooks.reliability.steps import Ended, Resume
 from zc_notebooks.reliability.walk import walk
-from zc_notebooks.result import Completion
-from zc_notebooks.stream_attempt import Shown, StreamAttempt, Streams
+from zc_notebooks.stream_attempt import Shown, StreamAttempt
 
 
 class Turn:
     """One turn. Iterate :meth:`events` once; :meth:`cancel` may be called from anywhere on its loop.
 
     Args:
-        call: The rows and hops of the call.
-        conditions: Borders, marks, deadline.
-        variants: Candidates in order.
-        policy: For the selection and the walks.
-        transport: Sends and streams.
-        finish: Makes the completion, or raises the one right exception.
+        call: The call, made ready.
         report: Warns of rows that could not be written, once, at the end.
         draft: Whether the consumer can rewrite what it shows; otherwise whatever is yielded is immutable.
     """
 
-    def __init__(
-        self,
-        call: CallRecord,
-        conditions: LiveConditions,
-        variants: Sequence[Variant],
-        policy: WalkPolicy,
-        transport: Streams,
-        finish: Callable[[Ended], Completion],
-        *,
-        report: Callable[[], object],
-        draft: bool = False,
-    ) -> None:
-        self._call = call
-        self._conditions = conditions
-        self._variants = variants
-        self._policy = policy
-        self._transport = transport
-        self._finish = finish
+    def __init__(self, call: Call, *, report: Callable[[], object], draft: bool = False) -> None:
+        self._call = call.record
+        self._conditions = call.conditions
+        self._variants = call.variants
+        self._policy = call.policy
+        self._transport = call.transport
+        self._finish = call.result
         self._report = report
         self._draft = draft
-        self._shown = Shown(call.clock)
+        self._shown = Shown(call.record.clock)
         self._recovery: asyncio.Task[Ended] | None = None
 
     @property

@@ -1,0 +1,134 @@
+"""Makes ready everything one call is made with: plan, candidates, borders, deadline, record. Nothing is sent here."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zc_notebooks.borders import Borders
+from zc_notebooks.chat import ChatRequest, Identity
+from zc_notebooks.clock import Clock
+from zc_notebooks.config.keys import Keyring
+from zc_notebooks.config.schema import Config
+from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.local.transport import local_of
+from zc_notebooks.outcome import completion, failure
+from zc_notebooks.records import Plan, Record, Tier, Variant
+from zc_notebooks.reliability.conditions import LiveConditions
+from zc_notebooks.reliability.cooldown import Marks
+from zc_notebooks.reliability.materialize import Ask, plan, require_fallback_keys, variants
+from zc_notebooks.reliability.reliable import CallRecord, OnAttempt, OnFailover
+from zc_notebooks.reliability.rows import CallFacts
+from zc_notebooks.reliability.shorten import shorten
+from zc_notebooks.reliability.steps import Ended, WalkPolicy
+from zc_notebooks.result import Completion
+from zc_notebooks.stream_attempt import Streams
+
+
+@dataclass(slots=True, kw_only=True)
+class Site:
+    """What all calls of one chain share."""
+
+    clock: Clock
+    board: Marks
+    writer: LedgerWriter
+    random: Callable[[], float]
+    on_attempt: OnAttempt | None
+    on_failover: OnFailover | None
+
+
+class Limits(Record, frozen=True, kw_only=True):
+    """What one call says beside its prompt and its candidates."""
+
+    timeout_s: float | None = None
+    """Wall seconds for the whole call."""
+    allow_tiers: Sequence[Tier] | None = None
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call, made ready."""
+
+    record: CallRecord
+    conditions: LiveConditions
+    variants: tuple[Variant, ...]
+    policy: WalkPolicy
+    plan: Plan
+    requested: Identity
+    transport: Streams
+    started: float
+    """Seconds of the monotonic clock."""
+
+    def result(self, ended: Ended) -> Completion:
+        """The completion, or the one right exception."""
+        record = self.record
+        if ended.kind != "answered" or record.answer is None or record.served is None:
+            raise failure(ended, record, self.plan)
+        return completion(record, self.requested, record.clock.monotonic() - self.started)
+
+
+def begin(
+    site: Site, config: Config, keys: Keyring, transport: Streams, request: ChatRequest, ask: Ask, limits: Limits
+) -> Call:
+    """Raises :class:`~zc_notebooks.errors.ConfigError` where no plan can be made of ``ask``."""
+    made = plan(config, ask)
+    candidates = variants(made, keys)
+    require_fallback_keys(made, candidates)
+    started = site.clock.monotonic()
+    seconds = limits.timeout_s if limits.timeout_s is not None else made.entries[0].profile.call_timeout_s
+    requested = Identity(provider_ref=made.entries[0].ref, model=made.requested_model)
+    conditions = LiveConditions(
+        request,
+        marks=site.board,
+        clock=site.clock,
+        deadline=started + seconds,
+        random=site.random,
+        borders=Borders.of(config, made, limits.allow_tiers),
+        local=local_of(transport),
+    )
+    return Call(
+        record=_record(site, request, requested, candidates, limits.turn_id),
+        conditions=conditions,
+        variants=candidates,
+        policy=_policy(config, made, ask),
+        plan=made,
+        requested=requested,
+        transport=transport,
+        started=started,
+    )
+
+
+def _record(
+    site: Site, request: ChatRequest, requested: Identity, candidates: Sequence[Variant], turn_id: str | None
+) -> CallRecord:
+    facts = CallFacts(
+        call_id=secrets.token_hex(8),
+        mode="chat",
+        requested_ref=requested.provider_ref,
+        requested_model=requested.model,
+        turn_id=turn_id,
+    )
+    return CallRecord(
+        facts,
+        request,
+        clock=site.clock,
+        write=site.writer.write,
+        shortened=shorten,
+        on_attempt=site.on_attempt,
+        on_failover=site.on_failover,
+        several=frozenset(item.ref for item in candidates if item.place > 0),
+    )
+
+
+def _policy(config: Config, made: Plan, ask: Ask) -> WalkPolicy:
+    chain = made.source == "chain"
+    reliability = config.reliability
+    return WalkPolicy(
+        reliability=reliability,
+        rate_limit=reliability.chain_rate_limit_policy if chain else reliability.graph_rate_limit_policy,
+        overflow=reliability.context_overflow,
+        chain=chain,
+        ignore_cooldown=not ask.fallback,
+    )
