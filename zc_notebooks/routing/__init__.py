@@ -1,0 +1,1 @@
+"""Which candidates a call asks for when it does not say so itself: effort, operators' choices, turns."""
