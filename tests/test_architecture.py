@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "zc_notebooks"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("shown", "resources", "clock", "redact"),
+    ("shown", "resources", "clock", "redact", "forks", "shared_file"),
     ("records",),
     ("markup", "chat", "ledger.row"),
     ("errors", "result", "images", "prompt_parts", "request_settings", "messages"),

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.reliability.boards import after, board, key, limit, run, state, variant
+from zc_notebooks import shared_file
 from zc_notebooks.reliability import board_file
 from zc_notebooks.reliability.cooldown import Marks, MarksWarning
 from zc_notebooks.testing import START, ManualClock
@@ -28,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_file, "BUSY_S", 0.02)
+    monkeypatch.setattr(shared_file, "BUSY_S", 0.02)
 
 
 @pytest.fixture
@@ -337,7 +338,7 @@ def test_who_sits_on_the_file_is_waited_for_once(
 ) -> None:
     """The first write waits a moment; later ones while the same holder sits there try once and go on."""
     waits: list[float] = []
-    monkeypatch.setattr(board_file.time, "sleep", waits.append)
+    monkeypatch.setattr(shared_file.time, "sleep", waits.append)
     marks, clock = open_board()
     marks.set_from(SCOPED, variant("before"), now=START)
     sitter = sqlite3.connect(path, isolation_level=None)

@@ -8,17 +8,16 @@ survive a fork, so the connection is closed before one and each side opens its o
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import warnings
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
+from zc_notebooks import forks, shared_file
 from zc_notebooks.clock import Clock
 from zc_notebooks.records import MarkKey
 from zc_notebooks.reliability import board_file
@@ -53,7 +52,7 @@ class BoardStore:
         self._board = Board()
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self._identity = board_file.Identity(main=None, log=None)
+        self._identity = shared_file.Identity(main=None, log=None)
         self._file_id = 0
         self._version = -1
         self._purged = False
@@ -64,8 +63,7 @@ class BoardStore:
         self._unwritten: dict[MarkKey, Seen] = {}
         self._complaint: str | None = None
         self._complained = False
-        with _guard:
-            _stores.add(self)
+        forks.register(self)
 
     @property
     def shared(self) -> bool:
@@ -166,7 +164,7 @@ class BoardStore:
                 self._begin()
                 self._commit()
             else:
-                board_file.patiently(self._follow, briefly=self._was_busy)
+                shared_file.patiently(self._follow, briefly=self._was_busy)
             self._was_busy = False
         except _FILE_ERRORS as error:
             self._failed(error, tick)
@@ -174,7 +172,7 @@ class BoardStore:
     def _follow(self) -> None:
         """Reads the file again if anybody else has written."""
         assert self._connection is not None  # noqa: S101 (its caller has looked)
-        if board_file.data_version(self._connection) != self._version:
+        if shared_file.data_version(self._connection) != self._version:
             self._load()
 
     def _change(self, edit: Callable[[Board], T]) -> T:
@@ -211,7 +209,7 @@ class BoardStore:
     def _begin(self) -> None:
         """Takes the one write lock and brings the snapshot up to date under it, edits that wait included."""
         assert self._connection is not None  # noqa: S101 (both callers have looked)
-        board_file.begin(self._connection, briefly=self._was_busy)
+        shared_file.begin(self._connection, briefly=self._was_busy)
         if self._waiting:
             self._load()
         else:
@@ -230,7 +228,7 @@ class BoardStore:
 
     def _load(self) -> None:
         assert self._connection is not None  # noqa: S101 (see _begin)
-        version = board_file.data_version(self._connection)
+        version = shared_file.data_version(self._connection)
         board = board_file.read_board(self._connection, self._clock.now())
         for row in self._kept:
             old = board.get(row.mark.key)
@@ -248,10 +246,10 @@ class BoardStore:
         """Opens the file if it is not open, or again if another one has taken its place."""
         assert self.path is not None  # noqa: S101 (both callers have looked)
         self._check_at = tick + _CHECK_S
-        moved = self._connection is not None and board_file.identity(self.path) != self._identity
+        moved = self._connection is not None and shared_file.identity(self.path) != self._identity
         if moved:
             self._disconnect()
-            board_file.drop_orphans(self.path, self._identity)
+            shared_file.drop_orphans(self.path, self._identity)
         if self._connection is None:
             try:
                 self._open(self.path, moved=moved)
@@ -260,9 +258,9 @@ class BoardStore:
 
     def _open(self, path: Path, *, moved: bool) -> None:
         """Opens what is at ``path``. If that is not the file used before, the marks of the snapshot go into it."""
-        self._connection = board_file.open_file(path, briefly=self._was_busy)
+        self._connection = board_file.open_board(path, briefly=self._was_busy)
         before, self._file_id = self._file_id, board_file.file_id(self._connection)
-        self._identity = board_file.identity(path)
+        self._identity = shared_file.identity(path)
         self._purged = False
         if before and (moved or before != self._file_id):
             self._kept = tuple(self._board)
@@ -271,7 +269,7 @@ class BoardStore:
 
     def _failed(self, error: Exception, tick: float) -> None:
         self._rollback()
-        busy = self._was_busy = board_file.is_busy(error)
+        busy = self._was_busy = shared_file.is_busy(error)
         if busy and self._connection is not None:
             self._retry_at = tick + _BUSY_RETRY_S
         else:
@@ -316,35 +314,3 @@ class BoardStore:
             self._unwritten.clear()
         else:
             self._lock.release()
-
-
-_stores: weakref.WeakSet[BoardStore] = weakref.WeakSet()
-_guard = threading.Lock()
-"""Held while a store is registered and while the process forks, so that a fork knows every store."""
-_forking: list[BoardStore] = []
-
-
-def _before_fork() -> None:
-    _guard.acquire()
-    _forking.extend(_stores)
-    for store in _forking:
-        store.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    for store in _forking:
-        store.after_fork(child=False)
-    _forking.clear()
-    _guard.release()
-
-
-def _after_fork_in_child() -> None:
-    global _guard  # noqa: PLW0603 (a lock does not survive a fork)
-    for store in _forking:
-        store.after_fork(child=True)
-    _forking.clear()
-    _guard = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
