@@ -47,7 +47,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("outcome", "explain", "explanation", "events", "stream_attempt", "calling", "turn", "sinks", "streaming"),
     ("testing", "lab"),
     ("probe", "fallback", "chain", "watch", "status", "opening"),
-    ("frames",),
+    ("wall", "frames"),
     ("charts",),
     ("notebook",),
     ("cli",),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import signal
 import threading
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.output import answer, emit, fail, table
+
+HARM: Final = 1
+"""Exit status of a fault wall on which some fault did harm."""
 
 app = typer.Typer(help="Run the simulated providers by themselves.", no_args_is_help=True)
 
@@ -55,6 +58,28 @@ def _write_config(path: Path, text: str) -> None:
         fail(f"{path} exists already: name another file, or move it away")
     except OSError as error:
         fail(f"{path} cannot be written ({error.strerror})")
+
+
+@app.command()
+def wall(as_json: AsJson = False) -> None:
+    """Break a primary in every way this package knows, and see where its chain goes.
+
+    Real loopback HTTP, with a healthy backup, with and without a stream. Ends with status 1 if a fault did harm.
+    """
+    from tqdm import tqdm
+
+    from zc_notebooks.wall import MODES, TRIALS, run_wall
+
+    total = sum(len(trial.ways) for trial in TRIALS)
+    with tqdm(total=total, desc="fault wall", unit="trial", disable=None, leave=False) as progress:
+        card = run_wall(told=lambda _: progress.update())
+    if as_json:
+        emit({"summary": card.summary(), "ok": card.ok, "scores": card.scores})
+    else:
+        table(("fault on the primary", *MODES, "what happened"), card.rows())
+        answer(f"{len(card.rows())} faults, {len(card.scores)} trials: {card.summary()}")
+    if not card.ok:
+        raise typer.Exit(HARM)
 
 
 @app.command()

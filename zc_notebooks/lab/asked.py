@@ -114,6 +114,8 @@ class LabRequest(Record, frozen=True, kw_only=True):
     """HTTP status of the answer; ``None`` when none was sent."""
     answered: str = ""
     """``ok``, the name of the failure, the kind of the fault, or ``""`` while it is being answered."""
+    retry_after_s: float | None = None
+    """What the answer's ``retry-after`` header said, in seconds."""
     conversation: Conversation | None = None
     """What was asked, for tests; not in the repr."""
 

@@ -224,7 +224,11 @@ class Lab:
         return playing, lambda: provider.leave(asked.key, asked.number)
 
     def _keep(self, line: _Line, playing: Playing) -> None:
-        line.note(status=playing.status or None, answered=playing.answered)
+        line.note(
+            status=playing.status or None,
+            answered=playing.answered,
+            retry_after_s=_seconds(playing.headers.get("retry-after", "")),
+        )
         with self._lock:
             self._log.append(line.request)
 
@@ -238,6 +242,14 @@ class _Line:
     def note(self, **fields: Any) -> None:
         """Sets fields of the line."""
         self.request = msgspec.structs.replace(self.request, **fields)
+
+
+def _seconds(header: str) -> float | None:
+    """The header as seconds; an HTTP date is not kept."""
+    try:
+        return float(header)
+    except ValueError:
+        return None
 
 
 def _read(path: str) -> Route:
