@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "zc_notebooks"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("shown", "resources", "clock", "redact", "forks", "shared_file"),
+    ("shown", "resources", "clock", "redact", "forks", "shared_file", "model_names"),
     ("records",),
     ("markup", "chat", "ledger.row"),
     ("errors", "result", "images", "prompt_parts", "request_settings", "messages"),
@@ -43,7 +43,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("borders", "places", "ledger", "sync", "local"),
     ("transport",),
     ("reliability",),
-    ("routing",),
+    ("routing", "attribution"),
     ("outcome", "explain", "explanation", "events", "stream_attempt", "calling", "turn", "sinks", "streaming"),
     ("testing", "lab"),
     ("probe", "fallback", "chain", "watch", "status", "opening"),

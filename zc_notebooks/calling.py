@@ -6,11 +6,12 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from zc_notebooks import attribution
 from zc_notebooks.borders import Borders
 from zc_notebooks.chat import ChatRequest, Identity
 from zc_notebooks.clock import Clock
 from zc_notebooks.config.keys import Keyring
-from zc_notebooks.config.schema import Config
+from zc_notebooks.config.schema import Config, NoticeMode
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.local.transport import local_of
 from zc_notebooks.outcome import completion, failure
@@ -36,6 +37,8 @@ class Site:
     random: Callable[[], float]
     on_attempt: OnAttempt | None
     on_failover: OnFailover | None
+    notice_mode: Callable[[], NoticeMode]
+    """Read when an answer is delivered, not when it is asked for."""
 
 
 class Limits(Record, frozen=True, kw_only=True):
@@ -60,13 +63,15 @@ class Call:
     transport: Streams
     started: float
     """Seconds of the monotonic clock."""
+    notice_mode: Callable[[], NoticeMode]
 
     def result(self, ended: Ended) -> Completion:
-        """The completion, or the one right exception."""
+        """The completion, accepted and with its notice, or the one right exception."""
         record = self.record
         if ended.kind != "answered" or record.answer is None or record.served is None:
             raise failure(ended, record, self.plan)
-        return completion(record, self.requested, record.clock.monotonic() - self.started)
+        done = completion(record, self.requested, record.clock.monotonic() - self.started)
+        return attribution.accepted(done, self.notice_mode())
 
 
 def begin(
@@ -97,6 +102,7 @@ def begin(
         requested=requested,
         transport=transport,
         started=started,
+        notice_mode=site.notice_mode,
     )
 
 

@@ -86,6 +86,7 @@ class Chain(Shown):
             random=random or _random.random,
             on_attempt=on_attempt,
             on_failover=on_failover,
+            notice_mode=lambda: self.config.model_fallback_notice,
         )
 
     @property

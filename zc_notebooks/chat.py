@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from zc_notebooks.model_names import same_model
 from zc_notebooks.records import Reason, Record
+from zc_notebooks.redact import short
 
 Role = Literal["system", "user", "assistant", "tool"]
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "error"]
@@ -190,6 +192,15 @@ class Identity(Record, frozen=True, kw_only=True):
     provider_ref: str
     model: str
     model_reported: str | None = None
+    """The response's own word; another form of the same name is no other model (see :attr:`mismatch`)."""
+
+    @property
+    def mismatch(self) -> str | None:
+        """``asked for X, the response says Y`` when the response names another model, else ``None``."""
+        said = self.model_reported
+        if not said or same_model(self.model, said):
+            return None
+        return f"asked for {self.model}, the response says {short(said, 80)}"
 
 
 class Hop(Record, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from zc_notebooks.attribution import accepted
 from zc_notebooks.borders import Borders
 from zc_notebooks.chat import ChatRequest, Identity
 from zc_notebooks.clock import Clock, SystemClock
@@ -121,7 +122,7 @@ def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
             writer.close()
     if ended.kind != "answered":
         raise failure(ended, call, made)
-    return completion(call, _first(made), clock.monotonic() - started)
+    return accepted(completion(call, _first(made), clock.monotonic() - started), settings.model_fallback_notice)
 
 
 class _Payloads:

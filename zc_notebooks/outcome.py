@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zc_notebooks.chat import Identity
 from zc_notebooks.errors import (
     AllCandidatesFailed,
@@ -12,7 +14,7 @@ from zc_notebooks.errors import (
 )
 from zc_notebooks.ledger.prices import totals, usage_by_provider
 from zc_notebooks.ledger.row import AttemptRow
-from zc_notebooks.records import Plan
+from zc_notebooks.records import Plan, Variant
 from zc_notebooks.reliability.reliable import CallRecord
 from zc_notebooks.reliability.steps import Ended
 from zc_notebooks.result import Completion, FallbackRecord
@@ -47,15 +49,25 @@ def completion(call: CallRecord, requested: Identity, secs: float) -> Completion
         usage_by_provider=usage_by_provider(call.rows),
         cost_usd=cost,
         at_least=at_least,
-        fallback=_fallback(call, requested, served) if variant.entry.index > 0 else None,
+        fallback=_fallback(call, variant, requested, served),
         context_truncated=call.context_truncated,
         secs=secs,
     )
 
 
-def _fallback(call: CallRecord, requested: Identity, served: Identity) -> FallbackRecord:
-    first: AttemptRow = call.rows[0]
-    return FallbackRecord(requested=requested, served=served, cause=first.reason or first.status, hops=tuple(call.hops))
+def _fallback(call: CallRecord, variant: Variant, requested: Identity, served: Identity) -> FallbackRecord | None:
+    """``None`` when the first entry served, or nobody failed or was skipped before (it could not stream)."""
+    before = [row for row in call.rows if not row.accepted]
+    if variant.entry.index == 0 or not before:
+        return None
+    return FallbackRecord(requested=requested, served=served, cause=_cause(before), hops=tuple(call.hops))
+
+
+def _cause(rows: Sequence[AttemptRow]) -> str:
+    """The first entry's own: a failed attempt says more than a skip, and the last one is why it was left."""
+    own = [row for row in rows if not row.failover] or rows
+    failed = [row for row in own if row.kind == "attempt"]
+    return (failed[-1].reason or failed[-1].status) if failed else own[-1].status
 
 
 def failure(ended: Ended, call: CallRecord, made: Plan) -> CallError:

@@ -12,12 +12,12 @@ from zc_notebooks.shown import Shown
 
 
 class FallbackRecord(Record, frozen=True, kw_only=True):
-    """Note that an entry other than the first served (spec 11)."""
+    """Note that an entry other than the first served after a failure or a skip (spec 11)."""
 
     requested: Identity
     served: Identity
     cause: str
-    """Reason or skip status of the first entry."""
+    """Why the first entry did not serve: its last failure's reason, or the status of its skip."""
     hops: tuple[Hop, ...] = ()
 
 
@@ -42,6 +42,7 @@ class Completion(Record, Shown, frozen=True, kw_only=True):
     at_least: bool = False
     """Whether some part of the cost is unknown."""
     notice: str | None = None
+    """What ``model_fallback_notice`` wants a person told; never part of :attr:`text`, so never of a history."""
     fallback: FallbackRecord | None = None
     context_truncated: bool = False
     secs: float = 0.0
@@ -50,7 +51,8 @@ class Completion(Record, Shown, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         served = f"{self.served.provider_ref}/{self.served.model}"
-        return f"Completion({short(self.text, 60)!r}, served by {served}, {len(self.attempts)} rows)"
+        other = f", {self.served.mismatch}" if self.served.mismatch else ""
+        return f"Completion({short(self.text, 60)!r}, served by {served}{other}, {len(self.attempts)} rows)"
 
     def __str__(self) -> str:
         return self.text

@@ -7,7 +7,7 @@ again. Before that, one stream and at most one recovery walk are made.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 import msgspec
@@ -28,6 +28,7 @@ from zc_notebooks.reliability.reliable import drive
 from zc_notebooks.reliability.selection import streaming_variant
 from zc_notebooks.reliability.steps import Ended, Resume
 from zc_notebooks.reliability.walk import walk
+from zc_notebooks.result import Completion
 from zc_notebooks.stream_attempt import Shown, StreamAttempt
 
 
@@ -97,8 +98,8 @@ class Turn:
     ) -> AsyncGenerator[Event, None]:
         """The outcomes of spec 8.4."""
         if judged.verdict is None:
-            done = self._finish(Ended(kind="answered", variant=variant))
-            yield Final(completion=done)
+            for event in _closing(self._finish(Ended(kind="answered", variant=variant))):
+                yield event
             return
         self._look()
         empty = judged.status == "empty"
@@ -129,7 +130,8 @@ class Turn:
             yield tool
         if done.usage is not None:
             yield done.usage
-        yield Final(completion=done)
+        for event in _closing(done):
+            yield event
 
     async def _drive(self, resume: Resume | None, noted: frozenset[tuple[int, int]]) -> Ended:
         """The walk as a task of its own, so that Stop can end it without ending the consumer's task."""
@@ -180,3 +182,10 @@ class Turn:
     def _told(self, error: CallError) -> CallError:
         error.hops = tuple(self._call.hops)
         return error
+
+
+def _closing(done: Completion) -> Iterator[Event]:
+    """The notice once, after the whole answer, and the last event."""
+    if done.notice is not None:
+        yield Notice(text=done.notice)
+    yield Final(completion=done)

@@ -60,6 +60,8 @@ def ask(
         return
     if not stream:
         answer(done.text or "\n".join(f"{call.name}({call.raw})" for call in done.tool_calls))
+        if done.notice is not None:  # a stream has said it
+            say(done.notice)
     say(summary(done))
 
 
@@ -89,14 +91,17 @@ def read_schema(path: Path) -> dict[str, Any]:
 
 def show_stream(chain: Chain, prompt: Prompt, options: dict[str, Any]) -> Completion:
     """Prints text as it comes, notices as remarks. An interruption ends the line first."""
-    shown = False
+    shown = open_line = False
     stream = chain.stream_sync(prompt, **options)
     try:
         for event in stream:
             if isinstance(event, Text):
                 piece(event.text)
-                shown = True
+                shown = open_line = True
             elif isinstance(event, Notice):
+                if open_line:
+                    piece("\n")
+                    open_line = False
                 say(event.text)
     except KeyboardInterrupt:
         words = "cancelled"
@@ -104,7 +109,7 @@ def show_stream(chain: Chain, prompt: Prompt, options: dict[str, Any]) -> Comple
         raise kind from None
     finally:
         stream.close()
-        if shown:
+        if open_line:
             piece("\n")
     if stream.completion is None:
         raise RuntimeError("the stream ended without its last event")
@@ -120,8 +125,7 @@ def summary(done: Completion) -> str:
     tried = sum(row.kind == "attempt" for row in done.attempts)
     skipped = len(done.attempts) - tried
     attempts = f"{tried} attempt{'s' if tried != 1 else ''}" + (f", {skipped} skipped" if skipped else "")
-    named = done.served.model_reported
-    other = f" (the response says {named})" if named and named != done.served.model else ""
+    other = f" ({done.served.mismatch})" if done.served.mismatch else ""
     return (
         f"served by {done.served.provider_ref}/{done.served.model}{other}, {done.secs:.2f} s, {attempts}, {cost(done)}"
     )
@@ -136,7 +140,7 @@ def cost(done: Completion) -> str:
 
 
 def completion_json(done: Completion) -> dict[str, Any]:
-    """The documented form of ``zc ask --json``."""
+    """The documented form of ``zc ask --json``; ``notice`` is there when there is one."""
     return {
         "call_id": done.call_id,
         "text": done.text,
@@ -148,4 +152,5 @@ def completion_json(done: Completion) -> dict[str, Any]:
         "usage_by_provider": done.usage_by_provider,
         "cost_usd": done.cost_usd,
         "at_least": done.at_least,
+        **({} if done.notice is None else {"notice": done.notice}),
     }

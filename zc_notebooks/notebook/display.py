@@ -33,8 +33,8 @@ def _completion(done: Completion) -> Sheet:
     notes = [summary(done)]
     if (served.provider_ref, served.model) != (asked.provider_ref, asked.model):
         notes.append(f"Asked for {asked.provider_ref}/{asked.model}.")
-    if served.model_reported and served.model_reported != served.model:
-        notes.append(f"The response itself names the model {served.model_reported}.")
+    if served.mismatch:
+        notes.append(f"Of the model: {served.mismatch}.")
     return Sheet(
         title=title,
         lines=(done.text,) if done.text else (),
