@@ -14,6 +14,9 @@ _WHERE: Final = {
     "open": "opening",
     "Chain": "chain",
     "allowed": "borders",
+    "estimate_effort": "routing.effort",
+    "Effort": "routing.effort",
+    "Telemetry": "routing.effort",
     "Ledger": "ledger.read",
     "Completion": "result",
     "call_with_fallback": "fallback",
@@ -76,6 +79,9 @@ if TYPE_CHECKING:
     from zc_notebooks.records import Verdict as Verdict
     from zc_notebooks.reliability.classify import classify_failure as classify_failure
     from zc_notebooks.result import Completion as Completion
+    from zc_notebooks.routing.effort import Effort as Effort
+    from zc_notebooks.routing.effort import Telemetry as Telemetry
+    from zc_notebooks.routing.effort import estimate_effort as estimate_effort
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from zc_notebooks.config.schema import Config
@@ -15,12 +15,27 @@ _ALLOWLIST: ContextVar[frozenset[str] | None] = ContextVar("zc_allowlist", defau
 
 @contextmanager
 def allowed(refs: Iterable[str]) -> Iterator[None]:
-    """Within the block, and in tasks and calls begun there, only these profile refs may be called."""
-    token = _ALLOWLIST.set(frozenset(refs))
+    """Within the block, and in tasks and calls begun there, only these profile refs may be called.
+
+    A block inside another one narrows: what the outer one forbids stays forbidden.
+    """
+    token = _ALLOWLIST.set(narrowed(refs))
     try:
         yield
     finally:
-        _ALLOWLIST.reset(token)
+        with suppress(ValueError):  # left in another context (a dropped generator), which has its own value
+            _ALLOWLIST.reset(token)
+
+
+def allowlist() -> frozenset[str] | None:
+    """The refs permitted here; ``None`` where nothing was said, and everything is."""
+    return _ALLOWLIST.get()
+
+
+def narrowed(refs: Iterable[str]) -> frozenset[str]:
+    """Those of ``refs`` that are permitted here."""
+    outer = _ALLOWLIST.get()
+    return frozenset(refs) if outer is None else outer & frozenset(refs)
 
 
 class Borders(Record, frozen=True, kw_only=True):

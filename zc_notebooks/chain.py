@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from msgspec.structs import replace
+
 from zc_notebooks.calling import Call, Limits, Site, begin
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.clock import Clock, SystemClock
@@ -26,6 +28,8 @@ from zc_notebooks.reliability.materialize import Ask, plan, variants
 from zc_notebooks.reliability.reliable import OnAttempt, OnFailover, drive
 from zc_notebooks.reliability.walk import walk
 from zc_notebooks.result import Completion
+from zc_notebooks.routing.steering import OnDecision, Steered
+from zc_notebooks.routing.turns import Entry
 from zc_notebooks.shown import Shown
 from zc_notebooks.sinks import DraftSink, EventSink
 from zc_notebooks.stream_attempt import Streams
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from zc_notebooks.status import Status
 
 
-class Chain(Shown):
+class Chain(Steered, Shown):
     """Candidates, policy, marks and ledger. Made by :func:`zc_notebooks.open`; tasks and threads may share one.
 
     Args:
@@ -52,9 +56,10 @@ class Chain(Shown):
         random: Source of jitter in [0, 1).
         on_attempt: Called with every row as it is written.
         on_failover: Called with (failed variant, next variant, reason) at each hop.
+        on_decision: Called with the four fields of each effort decision.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (everything injectable is a parameter)
         self,
         config: Config,
         *,
@@ -66,10 +71,12 @@ class Chain(Shown):
         environ: Mapping[str, str] | None = None,
         on_attempt: OnAttempt | None = None,
         on_failover: OnFailover | None = None,
+        on_decision: OnDecision | None = None,
         lab: Lab | None = None,
     ) -> None:
         self.config = config
         self.lab = lab
+        self.on_decision = on_decision
         self.clock = clock or SystemClock()
         self.keys = Keyring(config, os.environ if environ is None else environ)
         self.ledger_path = Path(ledger) if ledger is not None else ledger_folder(config)
@@ -136,14 +143,16 @@ class Chain(Shown):
         """
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
-        call = self._begin(request, ask, Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id))
-        try:
-            await call.conditions.prepare(call.variants, remembered=not call.policy.ignore_cooldown)
-            steps = walk(call.variants, call.policy, call.conditions)
-            ended = await drive(steps, call.record, call.conditions, call.transport)
-        finally:
-            call.conditions.close()
-            self.writer.report()
+        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
+        with self.entry(ask, request).inside() as entry:
+            call = self._begin(request, entry, limits)
+            try:
+                await call.conditions.prepare(call.variants, remembered=not call.policy.ignore_cooldown)
+                steps = walk(call.variants, call.policy, call.conditions)
+                ended = await drive(steps, call.record, call.conditions, call.transport)
+            finally:
+                call.conditions.close()
+                self.writer.report()
         return call.result(ended)
 
     def ask_sync(self, prompt: Prompt, **options: Any) -> Completion:
@@ -174,7 +183,13 @@ class Chain(Shown):
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
         limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
-        return Stream(lambda: Turn(self._begin(request, ask, limits), report=self.writer.report, draft=draft))
+        entry = self.entry(ask, request)
+
+        def begin_turn() -> Turn:
+            with entry.inside():
+                return Turn(self._begin(request, entry, limits), report=self.writer.report, draft=draft)
+
+        return Stream(begin_turn, entry.inside)
 
     def stream_sync(self, prompt: Prompt, **options: Any) -> SyncStream:
         """:meth:`stream` for scripts: ``for event in chain.stream_sync("…")``."""
@@ -186,23 +201,23 @@ class Chain(Shown):
         """Streams into sinks and returns the completion. With a draft sink alone, output stays rewritable."""
         return await self.stream(prompt, draft=events is None, **options).into(events, draft)
 
-    def _begin(self, request: ChatRequest, ask: Ask, limits: Limits) -> Call:
-        return begin(self.site, self.config, self.keys, self.transport, request, ask, limits)
+    def _begin(self, request: ChatRequest, entry: Entry, limits: Limits) -> Call:
+        limits = limits if limits.turn_id else replace(limits, turn_id=entry.turn_id)
+        return begin(self.site, self.config, self.keys, self.transport, request, entry.ask, limits)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def plan(self, prompt: Prompt | None = None, **options: Any) -> Plan:
         """Entries of a call in order, what was pruned and why, and the marks that cover them. Calls nobody.
 
-        ``options``: ``hint``, ``start``, ``model``, ``fallback`` as in :meth:`ask`.
+        ``prompt`` matters where its effort selects the route. ``options``: ``hint``, ``start``, ``model``,
+        ``fallback`` as in :meth:`ask`.
         """
-        del prompt
-        import msgspec
-
-        made = plan(self.config, Ask(**options))
+        request = as_request(prompt) if prompt else None
+        made = plan(self.config, self.entry(Ask(**options), request, told=False).ask)
         keys = [candidate.key for candidate in variants(made, self.keys)]
         live = {mark.key: mark for key in keys if (mark := self.board.look(key).mark) is not None}
-        return msgspec.structs.replace(made, marks=tuple(live.values()))
+        return replace(made, marks=tuple(live.values()))
 
     async def probe(self, ref: str, *, model: str | None = None, timeout_s: float = 20.0) -> ProbeResult:
         """Asks one provider alone whether it is reachable: never a swap, the cheapest honest request first."""

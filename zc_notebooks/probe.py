@@ -144,6 +144,8 @@ class _Probe:
         url = family.probe_url(self.profile.base_url) if family is not None else None
         if family is None or family.probe is None or url is None:
             return None
+        if self.conditions.border(self.variant) is not None:
+            return None  # the walk makes the skip's row
         target = Target(profile=self.profile, model=self.variant.model, key=_secret(self.variant))
         headers = {"accept": "application/json", **auth_headers(target), **self.profile.extra_headers}
         request = HttpRequest(method=family.probe.method, url=url, headers=headers)

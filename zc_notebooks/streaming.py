@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from types import TracebackType
 from typing import Self
 
@@ -18,10 +18,15 @@ class Stream:
     """A streamed turn: ``async with chain.stream("…") as events: async for event in events: …``.
 
     Nothing is sent before the first event is asked for. Leaving the block, or dropping the iterator, closes the socket.
+    Calls made in the block (a tool's, a sink's) belong to the stream's turn and its borders.
     """
 
-    def __init__(self, begin: Callable[[], Turn]) -> None:
+    def __init__(
+        self, begin: Callable[[], Turn], inside: Callable[[], AbstractContextManager[object]] = nullcontext
+    ) -> None:
         self._begin = begin
+        self._inside = inside
+        self._block = ExitStack()
         self._turn: Turn | None = None
         self._events: AsyncGenerator[Event, None] | None = None
         self._stopped = False
@@ -39,13 +44,25 @@ class Stream:
         if self._turn is not None:
             self._turn.cancel()
 
+    def enter(self) -> None:
+        """What is called from here on, until :meth:`leave`, belongs to the stream's turn."""
+        self._block.enter_context(self._inside())
+
+    def leave(self) -> None:
+        """Ends what :meth:`enter` began."""
+        self._block.close()
+
     async def __aenter__(self) -> Self:
+        self.enter()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.aclose()
+        try:
+            await self.aclose()
+        finally:
+            self.leave()
 
     def __aiter__(self) -> Self:
         return self
@@ -102,10 +119,14 @@ class SyncStream:
         return self._running
 
     def __enter__(self) -> Self:
+        self._stream.enter()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        try:
+            self.close()
+        finally:
+            self._stream.leave()
 
     def _run(self) -> Generator[Event, None, None]:
         """Pulls one event at a time: what the caller has not taken has not been shown."""

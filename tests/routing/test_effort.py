@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zc_notebooks.config.schema import EffortRouting, Route
-from zc_notebooks.routing.effort import EFFORT_TIERS, Decision, Telemetry, decide, estimate, length_of, telemetry
+from zc_notebooks.routing.effort import EFFORT_TIERS, Decision, Telemetry, decide, estimate_effort, length_of, telemetry
 from zc_notebooks.routing.keywords import JAPANESE, LATIN, comparable, found_keywords
 
 ROUTES = (
@@ -37,13 +37,13 @@ KEYWORDS = st.sampled_from((*LATIN, *JAPANESE))
 )
 def test_the_three_rules(text: str, tier: str) -> None:
     """159: length, fence and keywords decide, in this order."""
-    assert estimate(text).tier == tier
+    assert estimate_effort(text).tier == tier
 
 
 @pytest.mark.parametrize(("length", "tier"), [(0, "simple"), (49, "simple"), (50, "standard"), (200, "standard")])
 def test_the_edges_of_length(length: int, tier: str) -> None:
     """160: exactly 200 is not complex by length, exactly 50 is standard, 49 without a keyword is simple."""
-    assert estimate("a" * length).tier == tier
+    assert estimate_effort("a" * length).tier == tier
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_edges_of_length(length: int, tier: str) -> None:
 @pytest.mark.parametrize("char", ["山", "あ", "한", "Ａ", "🙂"])
 def test_wide_characters_count_twice(char: str, count: int, length: int, tier: str) -> None:
     """161: a message is as long in Japanese as it looks."""
-    effort = estimate(char * count)
+    effort = estimate_effort(char * count)
     assert (effort.length, effort.tier) == (length, tier)
 
 
@@ -79,7 +79,7 @@ def test_wide_characters_count_twice(char: str, count: int, length: int, tier: s
 )
 def test_keywords(text: str, keywords: tuple[str, ...], tier: str) -> None:
     """162: Latin keywords are words, a Japanese neighbour is a boundary, width and case do not matter."""
-    effort = estimate(text)
+    effort = estimate_effort(text)
     assert (set(effort.keywords), effort.tier) == (set(keywords), tier)
 
 
@@ -94,7 +94,7 @@ def test_own_thresholds_and_keywords() -> None:
         latin_keywords=("prove", " "),
         japanese_keywords=("証明",),
     )
-    told = [estimate(text, own).tier for text in ("why", "whyso", "prove it", "証明", "a" * 20, "a" * 21)]
+    told = [estimate_effort(text, own).tier for text in ("why", "whyso", "prove it", "証明", "a" * 20, "a" * 21)]
     assert told == ["simple", "standard", "complex", "complex", "standard", "complex"]
 
 
@@ -111,7 +111,7 @@ def test_own_thresholds_and_keywords() -> None:
 )
 def test_the_rule_that_decided_is_said(text: str, words: str) -> None:
     """One sentence with the figures that a person needs to check it."""
-    assert words in estimate(text).why
+    assert words in estimate_effort(text).why
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_the_rule_that_decided_is_said(text: str, words: str) -> None:
 )
 def test_the_policy(text: str, config: EffortRouting, hint: str, allowlist: tuple[str, ...]) -> None:
     """163: ``never`` keeps every tier local; ``auto`` sends complex turns, and only those, to the cloud."""
-    made = decide(estimate(text, config), config, ROUTES)
+    made = decide(estimate_effort(text, config), config, ROUTES)
     assert (made.hint, made.allowlist) == (hint, allowlist)
 
 
 def test_telemetry_has_four_fields() -> None:
     """168: target, tier, policy and length, and nothing else."""
-    made = decide(estimate("compare and explain", AUTO), AUTO, ROUTES)
+    made = decide(estimate_effort("compare and explain", AUTO), AUTO, ROUTES)
     assert telemetry(made) == Telemetry(target="groq.free", tier="complex", policy="auto", length=19)
     assert Telemetry.__struct_fields__ == ("target", "tier", "policy", "length")
     assert not {"text", "prompt", "keywords", "why"} & set(Decision.__struct_fields__)
@@ -145,7 +145,7 @@ def test_telemetry_has_four_fields() -> None:
 @given(st.text(st.characters(codec=None)))
 def test_any_text_is_judged(text: str) -> None:
     """Lone surrogates, controls and unassigned code points included."""
-    effort = estimate(text)
+    effort = estimate_effort(text)
     assert effort.tier in EFFORT_TIERS
     assert effort.length >= 0
 
@@ -153,7 +153,7 @@ def test_any_text_is_judged(text: str) -> None:
 @given(TEXTS)
 def test_composed_and_decomposed_texts_are_alike(text: str) -> None:
     """A Mac's decomposed が counts as the composed one."""
-    forms = {estimate(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
+    forms = {estimate_effort(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
     assert len(forms) == 1
 
 
@@ -169,8 +169,8 @@ def test_full_width_texts_hold_the_same_keywords(text: str, keyword: str) -> Non
 def test_a_keyword_more_never_lowers_the_tier(text: str, keyword: str, before: bool) -> None:
     """Whether it stands before or behind."""
     more = f"{keyword} {text}" if before else f"{text} {keyword}"
-    assert EFFORT_TIERS.index(estimate(more).tier) >= EFFORT_TIERS.index(estimate(text).tier)
-    assert keyword in estimate(more).keywords
+    assert EFFORT_TIERS.index(estimate_effort(more).tier) >= EFFORT_TIERS.index(estimate_effort(text).tier)
+    assert keyword in estimate_effort(more).keywords
 
 
 @given(TEXTS)

@@ -47,7 +47,8 @@ class LiveConditions:
         With ``remembered=False`` nobody is asked: the call is to find out by itself.
         """
         if self._local is not None:
-            profiles = [variant.entry.profile for variant in variants]
+            permitted = [variant for variant in variants if self._borders.status(variant) is None]
+            profiles = [variant.entry.profile for variant in permitted]
             self._absent = await self._local.presence.look(profiles, remembered=remembered)
 
     # -- what the walk may look at ------------------------------------------------------------------------------------

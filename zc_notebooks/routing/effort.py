@@ -57,7 +57,7 @@ class Telemetry(Record, frozen=True, kw_only=True):
     length: int
 
 
-def estimate(text: str, config: EffortRouting = BUILT_IN) -> Effort:
+def estimate_effort(text: str, config: EffortRouting = BUILT_IN) -> Effort:
     """The effort of a user's message: deterministic, never raises, calls no model (spec 10.1)."""
     length, fence = length_of(text), FENCE in text
     keywords = found_keywords(text, config.latin_keywords, config.japanese_keywords)

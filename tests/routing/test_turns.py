@@ -1,0 +1,378 @@
+"""One decision and one border for everything a turn does, proved by the lab's request log (spec 9, 10)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+import zc_notebooks as zc
+from tests.routing.homes import CLOUD, COMPLEX, HOME, SIMPLE, THIRD, House
+from zc_notebooks.events import Event
+from zc_notebooks.routing.turns import OpenTurn
+
+Make = Callable[..., House]
+Way = Callable[[House], Awaitable[object]]
+
+
+async def chat(house: House) -> object:
+    """One call without a stream."""
+    return await house.chain.ask(SIMPLE)
+
+
+async def streamed(house: House) -> object:
+    """One stream to its end."""
+    async with house.chain.stream(SIMPLE) as events:
+        return [event async for event in events]
+
+
+async def bare_stream(house: House) -> object:
+    """A stream without its block."""
+    return [event async for event in house.chain.stream(SIMPLE)]
+
+
+class Draft:
+    """A preview that nobody looks at."""
+
+    async def draft(self, text: str, *, final: bool) -> None:
+        """Draws nothing."""
+
+
+async def told(house: House) -> object:
+    """Into a sink that can be rewritten."""
+    return await house.chain.tell(SIMPLE, draft=Draft())
+
+
+async def from_scripts(house: House) -> object:
+    """The synchronous forms, as a cell in a running loop uses them."""
+    with house.chain.stream_sync(SIMPLE) as events, suppress(zc.ZcError):
+        list(events)
+    return house.chain.ask_sync(SIMPLE)
+
+
+WAYS: tuple[Way, ...] = (chat, streamed, bare_stream, told, from_scripts)
+FAULTS = ("status:503", "cut:0", "cut:3", "empty", "balance", "reset", "error_event")
+
+
+async def quietly(call: Awaitable[object]) -> None:
+    """Whatever it raises, as long as it is one of ours."""
+    with suppress(zc.ZcError):
+        await call
+
+
+def clouds(house: House) -> set[str]:
+    """Providers beside the one at home that the lab saw."""
+    return set(house.asked()) - {"home"}
+
+
+# -- 164: local means local -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["graph", "chain"])
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_local_decision_calls_no_cloud(house: Make, fault: str, way: Way, flat: bool) -> None:
+    """164, 157: a failing local provider with cloud fallbacks: non-stream, stream and recovery stay at home."""
+    one = house(flat=flat)
+    one.lab.set_fault("home", fault)
+    asyncio.run(quietly(way(one)))
+    assert clouds(one) == set()
+    assert {row.status for row in one.rows if row.provider_ref != HOME} <= {"skipped_allowlist"}
+
+
+def test_skips_are_rows(house: Make) -> None:
+    """157: what the allowlist forbids stands in the ledger, once for each candidate."""
+    one = house()
+    one.lab.set_fault("home", "status:503")
+    with pytest.raises(zc.AllCandidatesFailed):
+        one.chain.ask_sync(SIMPLE)
+    assert one.skips() == [(CLOUD, "skipped_allowlist"), (THIRD, "skipped_allowlist")]
+
+
+async def in_a_task(house: House) -> object:
+    """A task begun in the turn."""
+    return await asyncio.create_task(house.chain.ask(COMPLEX))
+
+
+async def in_a_thread(house: House) -> object:
+    """A worker thread that gets the context."""
+    return await asyncio.to_thread(house.chain.ask_sync, COMPLEX)
+
+
+async def in_a_thread_streaming(house: House) -> object:
+    """A stream read in a worker thread."""
+    return await asyncio.to_thread(lambda: list(house.chain.stream_sync(COMPLEX)))
+
+
+async def in_many(house: House) -> object:
+    """Tasks and threads at once."""
+    return await asyncio.gather(in_a_task(house), in_a_thread(house), chat(house), return_exceptions=True)
+
+
+async def by_hint(house: House) -> object:
+    """A sub-agent that wants the cloud."""
+    return await house.chain.ask(SIMPLE, hint="cloud")
+
+
+async def by_start(house: House) -> object:
+    """Or names a provider."""
+    return await house.chain.ask(SIMPLE, start=THIRD)
+
+
+async def by_model(house: House) -> object:
+    """Or a model only."""
+    return await house.chain.ask(SIMPLE, model="small-2")
+
+
+async def by_probe(house: House) -> object:
+    """Even a question whether a cloud is reachable."""
+    return await house.chain.probe(CLOUD)
+
+
+async def by_agent(house: House) -> object:
+    """An agent's choice made inside the turn steers its calls and widens nothing."""
+    with house.chain.use(CLOUD, scope="agent"):
+        return await house.chain.ask(SIMPLE)
+
+
+async def by_wider_list(house: House) -> object:
+    """A wider allowlist inside is no way out."""
+    with zc.allowed([HOME, CLOUD, THIRD]):
+        return await house.chain.ask(SIMPLE, hint="cloud")
+
+
+async def by_inner_turn(house: House) -> object:
+    """Nor is a turn inside the turn: it joins the outer one."""
+    with house.chain.turn(COMPLEX):
+        return await house.chain.ask(COMPLEX)
+
+
+SUB_CALLS: tuple[Way, ...] = (
+    *WAYS,
+    in_a_task,
+    in_a_thread,
+    in_a_thread_streaming,
+    in_many,
+    by_hint,
+    by_start,
+    by_model,
+    by_probe,
+    by_agent,
+    by_wider_list,
+    by_inner_turn,
+)
+
+
+@pytest.mark.parametrize("fault", [None, "status:503", "cut:0"])
+@pytest.mark.parametrize("way", SUB_CALLS, ids=lambda way: way.__name__)
+def test_every_call_of_a_turn_inherits_its_border(house: Make, way: Way, fault: str | None) -> None:
+    """164: sub-agents, tools, tasks and worker threads of a local turn reach no cloud, with ``auto`` as well."""
+    one = house(policy="auto")
+    one.lab.set_fault("home", fault)
+
+    async def turn() -> None:
+        async with one.chain.turn(SIMPLE):
+            await quietly(way(one))
+
+    asyncio.run(turn())
+    assert clouds(one) == set()
+    assert len(one.told) == 1, "one decision for the turn"
+
+
+def test_tools_called_from_a_sink_belong_to_the_turn(house: Make) -> None:
+    """164: a lone call is a turn of its own; what its sinks and its stream's block call inherits the border."""
+    one = house(policy="auto")
+    seen: list[object] = []
+
+    class Sink:
+        async def event(self, _event: Event) -> None:
+            if not seen:
+                seen.append(await one.chain.ask(COMPLEX))
+
+    async def run() -> None:
+        await one.chain.tell(SIMPLE, Sink())
+        async with one.chain.stream(SIMPLE) as events:
+            await anext(events)
+            await one.chain.ask(COMPLEX)
+
+    asyncio.run(run())
+    assert (clouds(one), len(one.told), len(seen)) == (set(), 2, 1)
+    assert len({row.turn_id for row in one.rows}) == 2
+
+
+def test_a_plain_thread_is_taken_along(house: Make) -> None:
+    """164: a pool or thread that copies no context gets the turn with ``turn.carry``."""
+    one = house(policy="auto")
+    with one.chain.turn(SIMPLE) as turn, ThreadPoolExecutor(3) as pool:
+        list(pool.map(turn.carry(one.chain.ask_sync), [COMPLEX] * 6))
+        thread = threading.Thread(target=turn.carry(one.chain.ask_sync), args=(COMPLEX,))
+        thread.start()
+        thread.join()
+    assert (clouds(one), len(one.told)) == (set(), 1)
+    assert {row.turn_id for row in one.rows} == {turn.id}
+
+
+def test_a_stream_made_in_a_turn_keeps_its_border(house: Make) -> None:
+    """164: it is read after the turn has ended, and in another task."""
+    one = house(policy="auto")
+    one.lab.set_fault("home", "status:503")
+
+    async def run() -> None:
+        with one.chain.turn(SIMPLE):
+            late = one.chain.stream(COMPLEX, hint="cloud")
+            mine = one.chain.stream(COMPLEX)
+        for stream in (late, mine):
+            with suppress(zc.ZcError):
+                async with stream as events:
+                    await asyncio.create_task(_read(events))
+
+    asyncio.run(run())
+    assert clouds(one) == set()
+
+
+async def _read(events: Any) -> None:
+    async for _ in events:
+        pass
+
+
+# -- decisions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "prompt", "served"),
+    [
+        ("never", COMPLEX, HOME),
+        ("never", SIMPLE, HOME),
+        ("auto", COMPLEX, CLOUD),
+        ("auto", "explain this", HOME),
+        ("auto", SIMPLE, HOME),
+        ("auto", [{"role": "user", "content": COMPLEX}, {"role": "assistant", "content": "so"}], CLOUD),
+        ("auto", [{"role": "user", "content": COMPLEX}, {"role": "user", "content": SIMPLE}], HOME),
+    ],
+)
+def test_where_a_turn_goes(house: Make, policy: str, prompt: Any, served: str) -> None:
+    """163: by the last user message of the prompt."""
+    one = house(policy=policy)
+    assert one.chain.ask_sync(prompt).served.provider_ref == served
+    assert one.chain.plan(prompt).entries[0].ref == served
+    assert len(one.told) == 1, "a plan tells nobody"
+
+
+def test_a_cloud_decision_permits_both_its_targets(house: Make) -> None:
+    """165: the cloud fails, its fallbacks are a third (skipped) and the one at home (asked)."""
+    one = house(policy="auto")
+    one.lab.set_fault("cloud", "status:503")
+    done = one.chain.ask_sync(COMPLEX)
+    assert done.served.provider_ref == HOME
+    assert set(one.asked()) == {"cloud", "home"}
+    assert one.skips() == [(THIRD, "skipped_allowlist")]
+
+
+def test_a_cloud_turn_reaches_no_third(house: Make) -> None:
+    """165, 158: a hint or start outside the allowlist is refused with zero calls."""
+    one = house(policy="auto")
+    with one.chain.turn(COMPLEX):
+        assert one.chain.ask_sync(SIMPLE).served.provider_ref == CLOUD
+        assert one.chain.ask_sync(SIMPLE, hint="local").served.provider_ref == HOME
+        one.asked()
+        with pytest.raises(zc.NoPermittedCandidate, match="allowlist"):
+            one.chain.ask_sync(SIMPLE, start=THIRD, fallback=False)
+    assert one.asked() == []
+    assert one.chain.ask_sync(SIMPLE, start=THIRD).served.provider_ref == THIRD, "the turn is over"
+
+
+@pytest.mark.parametrize("options", [{"hint": "dear"}, {"start": THIRD}, {"start": f"{THIRD}/dear"}])
+def test_a_call_that_names_its_candidate_is_not_classified(house: Make, options: dict[str, Any]) -> None:
+    """No decision, no allowlist: its own fallbacks are open."""
+    one = house()
+    one.lab.set_fault("third", "status:503")
+    assert one.chain.ask_sync(COMPLEX, **options).served.provider_ref == CLOUD
+    assert one.told == []
+
+
+def test_without_effort_routing_nothing_is_classified(house: Make) -> None:
+    """A turn still groups its calls, and there is no border."""
+    one = house(policy=None)
+    one.lab.set_fault("home", "status:503")
+    with one.chain.turn(COMPLEX) as turn:
+        assert turn.decision is None
+        assert one.chain.ask_sync(SIMPLE).served.provider_ref == CLOUD
+        one.chain.ask_sync(SIMPLE, turn_id="mine")
+    one.chain.ask_sync(SIMPLE)
+    assert list(dict.fromkeys(row.turn_id for row in one.rows)) == [turn.id, "mine", None]
+    assert one.told == []
+
+
+def test_telemetry_holds_no_text(house: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """168: target, tier, policy and length in the hook and in the log; no model was called for it."""
+    one = house(policy="auto")
+    caplog.set_level("DEBUG", logger="zc_notebooks")
+    secret = "compare and explain the zanzibar plan"
+    with one.chain.turn(secret):
+        pass
+    assert one.asked() == []
+    assert [repr(facts) for facts in one.told] == [
+        "Telemetry(target='groq.free', tier='complex', policy='auto', length=37)"
+    ]
+    assert "target=groq.free tier=complex policy=auto length=37" in caplog.text
+    assert "zanzibar" not in caplog.text
+
+
+# -- allowlists -------------------------------------------------------------------------------------------------------
+
+
+def test_allowlists_narrow(house: Make) -> None:
+    """158: an inner list forbids more, never less; the outer one holds again behind it."""
+    one = house(policy=None)
+    with zc.allowed([HOME, CLOUD]):
+        with zc.allowed([CLOUD, THIRD]):
+            assert one.chain.ask_sync(SIMPLE).served.provider_ref == CLOUD
+            with zc.allowed([THIRD]), pytest.raises(zc.NoPermittedCandidate, match="allowlist"):
+                one.chain.ask_sync(SIMPLE, start=THIRD)
+        assert one.chain.ask_sync(SIMPLE).served.provider_ref == HOME
+
+
+def test_an_outer_allowlist_narrows_a_turn(house: Make) -> None:
+    """158: a decision cannot permit what is forbidden around it."""
+    one = house()
+    with zc.allowed([CLOUD]), one.chain.turn(SIMPLE) as turn:
+        assert turn.allowlist == frozenset()
+        with pytest.raises(zc.NoPermittedCandidate):
+            one.chain.ask_sync(SIMPLE)
+    assert one.asked() == []
+
+
+def test_two_chains_have_turns_of_their_own(house: Make) -> None:
+    """The other chain's call is classified by itself, inside the border of the turn around it."""
+    one, other = house(policy="auto"), house(policy="auto")
+    with one.chain.turn(COMPLEX), other.chain.turn(SIMPLE) as inner:
+        assert inner.allowlist == {HOME}
+        with pytest.raises(zc.NoPermittedCandidate):
+            one.chain.ask_sync(SIMPLE, fallback=False)
+    assert (len(one.told), len(other.told)) == (1, 1)
+
+
+def test_a_turn_left_elsewhere_ends_quietly(house: Make) -> None:
+    """A generator that holds a turn may be closed by another task."""
+    one = house()
+
+    async def turns() -> Any:
+        with one.chain.turn(SIMPLE) as turn:
+            yield turn
+
+    async def run() -> OpenTurn:
+        generator = turns()
+        turn: OpenTurn = await asyncio.create_task(_first(generator))
+        await generator.aclose()
+        return turn
+
+    assert asyncio.run(run()).ended
+
+
+async def _first(generator: Any) -> Any:
+    return await anext(generator)
