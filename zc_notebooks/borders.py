@@ -1,4 +1,4 @@
-"""What no fallback may cross: the turn's allowlist and the permitted tiers (spec 2.7, 9)."""
+"""What no fallback may cross: the turn's allowlist and the permitted tiers (spec 2.7, 9). Money: :mod:`.budget`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class Borders(Record, frozen=True, kw_only=True):
     @classmethod
     def of(cls, config: Config, made: Plan, allow_tiers: Sequence[Tier] | None = None) -> Borders:
         """The configuration's borders, narrowed by the chain's entries, the call and the turn's allowlist."""
-        _refuse_budgets(config)
         tiers = _tiers(config.borders.allow_tiers)
         if allow_tiers is not None:
             asked = _tiers(allow_tiers) or frozenset()
@@ -77,11 +76,3 @@ def _tiers(names: Sequence[str] | None) -> frozenset[str] | None:
     if wrong:
         raise ConfigError(f"allow_tiers: {wrong[0]!r} is no tier (one of {', '.join(TIERS)})")
     return frozenset(names)
-
-
-def _refuse_budgets(config: Config) -> None:
-    """A budget that nothing enforces would be worse than none."""
-    borders = config.borders
-    for name in ("budget_call_usd", "budget_day_usd", "budget_month_usd"):
-        if getattr(borders, name) is not None:
-            raise ConfigError(f"borders.{name}: this version cannot enforce budgets yet; remove it or use allow_tiers")

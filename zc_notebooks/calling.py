@@ -5,9 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from zc_notebooks import attribution
 from zc_notebooks.borders import Borders
+from zc_notebooks.budget.guard import CallBudget
+from zc_notebooks.budget.spending import Spending
 from zc_notebooks.chat import ChatRequest, Identity
 from zc_notebooks.clock import Clock
 from zc_notebooks.config.keys import Keyring
@@ -34,6 +37,7 @@ class Site:
     clock: Clock
     board: Marks
     writer: LedgerWriter
+    spending: Spending
     random: Callable[[], float]
     on_attempt: OnAttempt | None
     on_failover: OnFailover | None
@@ -47,6 +51,8 @@ class Limits(Record, frozen=True, kw_only=True):
     timeout_s: float | None = None
     """Wall seconds for the whole call."""
     allow_tiers: Sequence[Tier] | None = None
+    budget_usd: Decimal | float | None = None
+    """Narrows what the call may cost."""
     turn_id: str | None = None
 
 
@@ -84,6 +90,9 @@ def begin(
     started = site.clock.monotonic()
     seconds = limits.timeout_s if limits.timeout_s is not None else made.entries[0].profile.call_timeout_s
     requested = Identity(provider_ref=made.entries[0].ref, model=made.requested_model)
+    budget = CallBudget.of(
+        config.borders, limits.budget_usd, spending=site.spending, clock=site.clock, request_of=lambda _: request
+    )
     conditions = LiveConditions(
         request,
         marks=site.board,
@@ -92,9 +101,10 @@ def begin(
         random=site.random,
         borders=Borders.of(config, made, limits.allow_tiers),
         local=local_of(transport),
+        budget=budget,
     )
     return Call(
-        record=_record(site, request, requested, candidates, limits.turn_id),
+        record=_record(site, request, requested, candidates, limits.turn_id, budget),
         conditions=conditions,
         variants=candidates,
         policy=_policy(config, made, ask),
@@ -107,7 +117,12 @@ def begin(
 
 
 def _record(
-    site: Site, request: ChatRequest, requested: Identity, candidates: Sequence[Variant], turn_id: str | None
+    site: Site,
+    request: ChatRequest,
+    requested: Identity,
+    candidates: Sequence[Variant],
+    turn_id: str | None,
+    budget: CallBudget | None,
 ) -> CallRecord:
     facts = CallFacts(
         call_id=secrets.token_hex(8),
@@ -125,6 +140,7 @@ def _record(
         on_attempt=site.on_attempt,
         on_failover=site.on_failover,
         several=frozenset(item.ref for item in candidates if item.place > 0),
+        budget=budget,
     )
 
 

@@ -105,3 +105,11 @@ def _at_length(listed: Any, input_tokens: int) -> Decimal | None:
         if input_tokens > tier.start:
             rate = tier.price
     return rate
+
+
+def list_window(family: str, model: str) -> int | None:
+    """The context window in tokens that the table states for a model, or ``None``."""
+    provider, name = _provider(family, model)
+    found = None if provider is None else _find(provider, name)
+    window = None if found is None else found[0].context_window
+    return window if isinstance(window, int) and window > 0 else None

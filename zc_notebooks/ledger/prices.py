@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -14,6 +14,8 @@ from zc_notebooks.records import Profile, Record
 
 PROFILE: Final = "profile pricing"
 _ZERO: Final = Decimal(0)
+_HOUR: Final = timedelta(hours=1)
+"""Some prices depend on the hour; no call is meant to last longer than one."""
 
 
 class Cost(Record, frozen=True, kw_only=True):
@@ -50,6 +52,18 @@ def price(profile: Profile, model: str, usage: Usage, *, at: datetime | None = N
         return UNKNOWN
     cost = _cost(rates, usage)
     return UNKNOWN if cost is None else Cost(cost_usd=cost, source=rates.source)
+
+
+def highest(profile: Profile, model: str, input_tokens: int, output_tokens: int, at: datetime) -> Decimal | None:
+    """The most that an attempt with at most so many tokens costs at ``at`` or in the hour after; ``None`` is unknown.
+
+    Cached input counts at whichever of its two rates is higher.
+    """
+    counts = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+    usages = (Usage(**counts), Usage(**counts, cached_tokens=input_tokens))
+    costs = [price(profile, model, usage, at=when).cost_usd for usage in usages for when in (at, at + _HOUR)]
+    known = [cost for cost in costs if cost is not None]
+    return max(known) if len(known) == len(costs) else None
 
 
 def valid(usage: Usage) -> bool:

@@ -84,7 +84,7 @@ class Memory:
         """Checks 1 to 6, and whether a server on this machine runs: (status, words) or (``None``, "")."""
         border = self.conditions.border(variant)
         if border is not None:
-            return border, ""
+            return border, self.conditions.border_text(variant)
         if self.policy.chain and self._already_tried(variant):
             return "skipped_already_tried", ""
         if self._same_credential_failed(variant):

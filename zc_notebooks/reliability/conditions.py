@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from zc_notebooks.borders import Borders
+from zc_notebooks.budget.guard import CallBudget
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.clock import Clock
 from zc_notebooks.local.transport import LocalTransport
@@ -14,7 +15,7 @@ from zc_notebooks.reliability.attempt import lacks
 from zc_notebooks.reliability.cooldown import OPEN, Gate, Lease, Marks
 from zc_notebooks.reliability.reset_time import headroom
 from zc_notebooks.reliability.shorten import can_shorten
-from zc_notebooks.reliability.steps import SetMark
+from zc_notebooks.reliability.steps import SetMark, Skip, Try
 
 
 class LiveConditions:
@@ -30,6 +31,7 @@ class LiveConditions:
         random: Callable[[], float],
         borders: Borders,
         local: LocalTransport | None = None,
+        budget: CallBudget | None = None,
     ) -> None:
         self._request = request
         self._marks = marks
@@ -38,6 +40,8 @@ class LiveConditions:
         self._random = random
         self._borders = borders
         self._local = local
+        self._budget = budget
+        self._unpaid: dict[tuple[int, int], str] = {}
         self._absent: Mapping[str, str] = {}
         self._leases: dict[tuple[int, int], Lease] = {}
 
@@ -55,7 +59,24 @@ class LiveConditions:
 
     def border(self, variant: Variant) -> str | None:
         """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
-        return self._borders.status(variant)
+        status = self._borders.status(variant)
+        if status is not None or self._budget is None:
+            return status
+        words = self._budget.refusal(variant)
+        return None if words is None else self._unpaid_for(variant, words).status
+
+    def border_text(self, variant: Variant) -> str:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        return self._unpaid.get(variant.id, "")
+
+    def reserve(self, step: Try) -> Skip | None:
+        """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
+        words = None if self._budget is None else self._budget.reserve(step)
+        return None if words is None else self._unpaid_for(step.variant, words)
+
+    def _unpaid_for(self, variant: Variant, words: str) -> Skip:
+        self._unpaid[variant.id] = words
+        return Skip(variant=variant, status="skipped_budget", text=words)
 
     def lacks(self, variant: Variant) -> str | None:
         """See :class:`~zc_notebooks.reliability.steps.Conditions`."""
@@ -122,6 +143,8 @@ class LiveConditions:
 
     def close(self) -> None:
         """Frees what an interrupted walk still holds."""
+        if self._budget is not None:
+            self._budget.free()
         for lease in self._leases.values():
             self._marks.release(lease, "other")
         self._leases.clear()

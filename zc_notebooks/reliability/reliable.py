@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from zc_notebooks.budget.guard import CallBudget
 from zc_notebooks.chat import Answer, ChatRequest, Hop
 from zc_notebooks.clock import Clock
 from zc_notebooks.errors import CandidateFailure, TransportFailure, variant_name
@@ -80,6 +81,7 @@ class CallRecord:
         on_attempt: OnAttempt | None = None,
         on_failover: OnFailover | None = None,
         several: frozenset[str] = frozenset(),
+        budget: CallBudget | None = None,
     ) -> None:
         self.facts = facts
         self.request = request
@@ -95,6 +97,7 @@ class CallRecord:
         self._on_attempt = on_attempt
         self._on_failover = on_failover
         self._several = several
+        self._budget = budget
 
     # -- one attempt --------------------------------------------------------------------------------------------------
 
@@ -104,7 +107,10 @@ class CallRecord:
         if step.shortened:
             self.context_truncated = True
             request = self._shortened(request)
-        return prepare(step.variant, request, stream=stream, max_tokens=step.max_tokens)
+        encoded = prepare(step.variant, request, stream=stream, max_tokens=step.max_tokens)
+        if self._budget is not None:
+            self._budget.sending()
+        return encoded
 
     def finish(self, step: Try, judged: Judged, timing: Timing, notes: Sequence[str] = ()) -> Outcome:
         """Writes the row and says what the walk is told."""
@@ -154,6 +160,8 @@ class CallRecord:
             self._on_failover(step.origin, step.to, reason)
 
     def _add(self, row: AttemptRow) -> None:
+        if self._budget is not None and row.kind == "attempt":
+            self._budget.settle(row)
         self.rows.append(row)
         self._write(row)
         if self._on_attempt is not None:

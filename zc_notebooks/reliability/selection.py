@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.records import Record, Variant
 from zc_notebooks.reliability.checks import Memory
-from zc_notebooks.reliability.steps import Conditions, Skip, WalkPolicy
+from zc_notebooks.reliability.steps import Conditions, Skip, Try, WalkPolicy
 
 
 class Selected(Record, frozen=True, kw_only=True):
@@ -38,6 +38,8 @@ def streaming_variant(
         blocked = memory.blocked(variant)
         if blocked is None and memory.gate(variant).state == "probe" and not conditions.acquire(variant):
             blocked = Skip(variant=variant, status="skipped_cooldown")
+        if blocked is None and (blocked := conditions.reserve(Try(variant=variant, attempt=0))) is not None:
+            conditions.release(variant, success=False)
         if blocked is None:
             return Selected(variant=variant, skips=tuple(skips))
         skips.append(blocked)

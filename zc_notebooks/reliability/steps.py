@@ -32,6 +32,10 @@ class Sleep(Record, frozen=True, kw_only=True):
     variant: Variant
 
 
+BORDERS: Final = frozenset({"skipped_allowlist", "skipped_tier", "skipped_budget"})
+"""Statuses of an entry that no fallback may reach."""
+
+
 class Skip(Record, frozen=True, kw_only=True):
     """An entry was passed over: make a row."""
 
@@ -109,6 +113,10 @@ class Conditions(Protocol):
         """``skipped_allowlist``, ``skipped_tier`` or ``skipped_budget``, or ``None`` when permitted."""
         ...
 
+    def border_text(self, variant: Variant) -> str:
+        """What the border said of the variant when it was last asked, in words; empty when it says no more."""
+        ...
+
     def lacks(self, variant: Variant) -> str | None:
         """The capability the request needs and the variant has not, or ``None``."""
         ...
@@ -127,6 +135,10 @@ class Conditions(Protocol):
 
     def release(self, variant: Variant, *, success: bool) -> None:
         """Gives the lease back after a probe that set no fresh mark."""
+        ...
+
+    def reserve(self, step: Try) -> Skip | None:
+        """Sets aside what the attempt may cost, right before it; a skip when there is not enough left."""
         ...
 
     def remaining_s(self) -> float:

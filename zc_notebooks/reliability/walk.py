@@ -16,6 +16,7 @@ from zc_notebooks.records import CREDENTIAL_BOUND, Variant, Verdict
 from zc_notebooks.reliability.backoff import wait_s
 from zc_notebooks.reliability.checks import Failure, Memory, sets_mark
 from zc_notebooks.reliability.steps import (
+    BORDERS,
     AwaitProbe,
     Conditions,
     Ended,
@@ -61,21 +62,25 @@ class _Walk:
         self.policy = memory.policy
         self.conditions = memory.conditions
         self.skipped: set[tuple[int, int]] = set(noted)
+        self.barred: set[tuple[int, int]] = set()
+        """Skipped by a border and never attempted."""
 
     # -- the passes -----------------------------------------------------------------------------------------------
 
     def run(self) -> Generator[Step, Outcome | None, Ended]:
         memory = self.memory
         borders = [self.conditions.border(variant) for variant in self.variants]
-        if all(borders):
+        if all(borders) and memory.resume is None:
             for variant, status in zip(self.variants, borders, strict=True):
-                yield Skip(variant=variant, status=status or "")
+                yield Skip(variant=variant, status=status or "", text=self.conditions.border_text(variant))
             return Ended(kind="no_permitted")
         if memory.resumed_overflow_ends():
             return Ended(kind="overflow")
         ended = yield from self._passes()
         if ended is None:
             ended = yield from self._last_resort()
+        if ended is None and len(self.barred) == len(self.variants):  # money others spent since the first look
+            return Ended(kind="no_permitted")
         if ended is None and memory.overflowed and not memory.attempted_after_overflow:
             return Ended(kind="overflow")
         return ended or Ended(kind="exhausted")
@@ -111,8 +116,12 @@ class _Walk:
             before = self.memory.attempted
             last = all(self.memory.blocked(later) is not None for later in group[place + 1 :])
             ended = yield from self._variant(variant, last_of_entry=last, leased=leased)
-            if ended is not None or self.memory.attempted == before:
+            if ended is not None:
                 return ended
+            if self.memory.attempted == before:
+                if variant.id in self.skipped:
+                    continue
+                return None
             if self.memory.failures[-1].verdict.reason not in CREDENTIAL_BOUND:
                 return None
         return None
@@ -121,6 +130,8 @@ class _Walk:
         """One row for each variant passed over, however often the walk looks again."""
         if step.variant.id not in self.skipped:
             self.skipped.add(step.variant.id)
+            if step.status in BORDERS and not self.memory.failures:
+                self.barred.add(step.variant.id)
             yield step
 
     def _last_resort(self) -> Steps:
@@ -132,6 +143,9 @@ class _Walk:
             if mark is None or mark.provenance != "guessed" or not self.conditions.acquire(variant):
                 continue
             outcome = yield from self._try(Try(variant=variant, attempt=0))
+            if outcome is None:
+                self.conditions.release(variant, success=False)
+                continue
             if isinstance(outcome, Failed):
                 yield from self._settle_probe(variant, outcome.verdict)
                 return None
@@ -153,6 +167,9 @@ class _Walk:
         retry = 0
         while step is not None:
             outcome = OutOfTime() if self.conditions.remaining_s() <= 0 else (yield from self._try(step))
+            if outcome is None:
+                yield from self._left_unpaid(variant, leased=leased)
+                return None
             if not isinstance(outcome, Failed):
                 return self._ended(outcome, variant, leased=leased)
             verdict = outcome.verdict
@@ -171,8 +188,13 @@ class _Walk:
             step = again
         return None
 
-    def _try(self, step: Try) -> Generator[Step, Outcome | None, Outcome]:
+    def _try(self, step: Try) -> Generator[Step, Outcome | None, Outcome | None]:
+        """One attempt and its outcome; ``None``: there is no money for it, and nothing was sent."""
         memory = self.memory
+        unpaid = self.conditions.reserve(step)
+        if unpaid is not None:
+            yield from self._skip(unpaid)
+            return None
         last = memory.failures[-1] if memory.failures else None
         if last is not None and last.variant.entry.index != step.variant.entry.index:
             yield Moved(origin=last.variant, to=step.variant, verdict=last.verdict)
@@ -186,6 +208,14 @@ class _Walk:
         if isinstance(outcome, Failed):
             memory.failures.append(Failure(variant=step.variant, verdict=outcome.verdict))
         return outcome
+
+    def _left_unpaid(self, variant: Variant, *, leased: bool) -> Generator[Step, Outcome | None, None]:
+        """Leaves a variant whose next attempt cannot be paid for: a limit met before writes its mark all the same."""
+        if leased:
+            self.conditions.release(variant, success=False)
+        last = self.memory.failures[-1] if self.memory.failures else None
+        if self.memory.attempted and last is not None and last.variant.id == variant.id and sets_mark(last.verdict):
+            yield SetMark(variant=variant, verdict=last.verdict)
 
     def _settle_probe(self, variant: Variant, verdict: Verdict) -> Generator[Step, Outcome | None, bool]:
         """A probe's failure: a limit writes a fresh mark and ends the entry (``True``), else the lease is freed."""
@@ -217,6 +247,10 @@ class _Walk:
     ) -> Generator[Step, Outcome | None, Try | None]:
         """The retry after its wait, or ``None``: the walk leaves the variant and writes the mark, if there is one."""
         wait = self._wait(step.variant, verdict, retry, last_of_entry=last_of_entry) if retry < retries else None
+        if wait is not None and (border := self.conditions.border(step.variant)) is not None:
+            text = self.conditions.border_text(step.variant)
+            yield from self._skip(Skip(variant=step.variant, status=border, text=text))
+            wait = None
         if wait is None:
             if sets_mark(verdict):
                 yield SetMark(variant=step.variant, verdict=verdict)
