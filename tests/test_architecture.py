@@ -42,7 +42,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("wire", "stream_guard"),
     ("borders", "places", "ledger", "sync", "local"),
     ("transport",),
-    ("reliability",),
+    ("reliability", "budget"),
     ("routing", "attribution"),
     ("outcome", "explain", "explanation", "events", "stream_attempt", "calling", "turn", "sinks", "streaming"),
     ("testing", "lab"),

@@ -6,12 +6,14 @@ import asyncio
 import os
 import random as _random
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from msgspec.structs import replace
 
+from zc_notebooks.budget.spending import Spending
 from zc_notebooks.calling import Call, Limits, Site, begin
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.clock import Clock, SystemClock
@@ -21,7 +23,7 @@ from zc_notebooks.errors import ConfigError
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.local.transport import aware
 from zc_notebooks.messages import Prompt, as_request
-from zc_notebooks.places import ledger_folder, marks_file
+from zc_notebooks.places import ledger_folder, marks_file, spend_file
 from zc_notebooks.records import LiveMarks, Plan, Tier
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.reliability.materialize import Ask, plan, variants
@@ -38,6 +40,7 @@ from zc_notebooks.sync import shared
 from zc_notebooks.turn import Turn
 
 if TYPE_CHECKING:
+    from zc_notebooks.budget.report import Budget
     from zc_notebooks.lab import Lab
     from zc_notebooks.ledger.read import Ledger
     from zc_notebooks.probe import ProbeResult
@@ -53,6 +56,7 @@ class Chain(Steered, Shown):
         clock: Time; the system's unless given.
         ledger: Folder of the attempt ledger.
         marks: The cooldown board.
+        spending: What counts against the budgets of day and month.
         random: Source of jitter in [0, 1).
         on_attempt: Called with every row as it is written.
         on_failover: Called with (failed variant, next variant, reason) at each hop.
@@ -67,6 +71,7 @@ class Chain(Steered, Shown):
         clock: Clock | None = None,
         ledger: Path | str | None = None,
         marks: Marks | None = None,
+        spending: Spending | None = None,
         random: Any = None,
         environ: Mapping[str, str] | None = None,
         on_attempt: OnAttempt | None = None,
@@ -90,6 +95,7 @@ class Chain(Steered, Shown):
             clock=self.clock,
             board=self.board,
             writer=self.writer,
+            spending=spending or Spending(spend_file(config if lab is None else None), clock=self.clock),
             random=random or _random.random,
             on_attempt=on_attempt,
             on_failover=on_failover,
@@ -117,6 +123,7 @@ class Chain(Steered, Shown):
         fallback: bool = True,
         timeout_s: float | None = None,
         allow_tiers: Sequence[Tier] | None = None,
+        budget_usd: Decimal | float | None = None,
         turn_id: str | None = None,
         **settings: Any,
     ) -> Completion:
@@ -130,6 +137,7 @@ class Chain(Steered, Shown):
             fallback: ``False`` asks the start candidate alone and disregards marks.
             timeout_s: Wall seconds for the whole call, waits included.
             allow_tiers: Narrows the permitted tiers.
+            budget_usd: Narrows what the call may cost, in US dollars.
             turn_id: Groups calls of one turn in the ledger.
             settings: ``system``, ``tools``, ``images``, ``response_format``, ``max_tokens``, ``temperature``,
                 ``top_p``, ``stop``, ``seed``, ``reasoning_effort`` (see :func:`~zc_notebooks.messages.as_request`).
@@ -143,7 +151,7 @@ class Chain(Steered, Shown):
         """
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
-        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
+        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id)
         with self.entry(ask, request).inside() as entry:
             call = self._begin(request, entry, limits)
             try:
@@ -169,6 +177,7 @@ class Chain(Steered, Shown):
         fallback: bool = True,
         timeout_s: float | None = None,
         allow_tiers: Sequence[Tier] | None = None,
+        budget_usd: Decimal | float | None = None,
         turn_id: str | None = None,
         draft: bool = False,
         **settings: Any,
@@ -182,7 +191,7 @@ class Chain(Steered, Shown):
         """
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
-        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, turn_id=turn_id)
+        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id)
         entry = self.entry(ask, request)
 
         def begin_turn() -> Turn:
@@ -232,6 +241,12 @@ class Chain(Steered, Shown):
     def marks(self) -> LiveMarks:
         """Live cooldown marks, of every process that shares the board."""
         return LiveMarks(self.board.list())
+
+    def budget(self) -> Budget:
+        """The budgets of day and month: spent, reserved, left, and when they are fresh again. Calls nobody."""
+        from zc_notebooks.budget.report import report
+
+        return report(self.config.borders, self.site.spending, self.clock.now())
 
     def clear(self, ref: str | None = None, *, pool: str | None = None, everything: bool = False) -> int:
         """Clears marks by ref, by pool, or all of them; returns how many there were."""
@@ -290,6 +305,7 @@ class Chain(Steered, Shown):
     def _close_rest(self) -> None:
         self.writer.close()
         self.board.close()
+        self.site.spending.close()
         if self.lab is not None:
             self.lab.close()
 

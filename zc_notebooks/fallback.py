@@ -14,6 +14,8 @@ import msgspec
 
 from zc_notebooks.attribution import accepted
 from zc_notebooks.borders import Borders
+from zc_notebooks.budget.guard import CallBudget
+from zc_notebooks.budget.spending import Spending
 from zc_notebooks.chat import ChatRequest, Identity
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.config.catalogue import families
@@ -25,8 +27,9 @@ from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.local.transport import LocalTransport, aware, local_of
 from zc_notebooks.messages import as_request
 from zc_notebooks.outcome import completion, failure
+from zc_notebooks.places import spend_file
 from zc_notebooks.prompt_parts import InvalidRequest
-from zc_notebooks.records import Entry, HttpRequest, HttpResponse, Plan, Profile, Record, Reliability
+from zc_notebooks.records import Entry, HttpRequest, HttpResponse, Plan, Profile, Record, Reliability, Variant
 from zc_notebooks.reliability.conditions import LiveConditions
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.reliability.materialize import variants
@@ -100,7 +103,11 @@ def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
     candidates = variants(made, Keyring(settings, os.environ if environ is None else environ))
     requests = _Payloads(payload_for, links)
     writer = LedgerWriter(Path(ledger)) if ledger is not None else None
-    call = _Call(requests, made, clock=clock, writer=writer, on_attempt=on_attempt, on_failover=on_failover)
+    spending = Spending(spend_file(settings), clock=clock)
+    budget = CallBudget.of(settings.borders, None, spending=spending, clock=clock, request_of=requests.next)
+    call = _Call(
+        requests, made, clock=clock, writer=writer, on_attempt=on_attempt, on_failover=on_failover, budget=budget
+    )
     send, local = (transport, None) if transport is not None else _default_transport(made, clock, timeout_s)
     conditions = LiveConditions(
         requests.first,
@@ -110,6 +117,7 @@ def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
         random=lambda: 0.0,
         borders=Borders.of(settings, made),
         local=local,
+        budget=budget,
     )
     started = clock.monotonic()
     if local is not None:
@@ -118,6 +126,7 @@ def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
         ended = drive_sync(walk(candidates, _policy(settings.reliability), conditions), call, conditions, send, sleep)
     finally:
         conditions.close()
+        spending.close()
         if writer is not None:
             writer.close()
     if ended.kind != "answered":
@@ -130,9 +139,22 @@ class _Payloads:
 
     def __init__(self, payload_for: Callable[[Candidate], Any], links: Sequence[Candidate]) -> None:
         self._payload_for = payload_for
+        self._next: dict[Candidate, ChatRequest] = {}
         self.first = self.request(links[0])
 
+    def next(self, variant: Variant) -> ChatRequest:
+        """What the next attempt will ask: a budget looks at it first, the attempt then takes it."""
+        link = _of(variant.entry)
+        if link not in self._next:
+            self._next[link] = self._made(link)
+        return self._next[link]
+
     def request(self, link: Candidate) -> ChatRequest:
+        """What an attempt asks now."""
+        looked_at = self._next.pop(link, None)
+        return self._made(link) if looked_at is None else looked_at
+
+    def _made(self, link: Candidate) -> ChatRequest:
         payload = self._payload_for(link)
         if not isinstance(payload, Mapping) or "messages" not in payload:
             return as_request(payload)
@@ -155,6 +177,7 @@ class _Call(CallRecord):
         writer: LedgerWriter | None,
         on_attempt: Callable[[AttemptRow], None] | None,
         on_failover: Callable[[Candidate, Candidate, str], None] | None,
+        budget: CallBudget | None,
     ) -> None:
         first = _first(made)
         facts = CallFacts(
@@ -178,6 +201,7 @@ class _Call(CallRecord):
             shortened=shorten,
             on_attempt=on_attempt,
             on_failover=told,
+            budget=budget,
         )
         self._payloads = payloads
 

@@ -83,7 +83,8 @@ def _failure(ended: Ended, call: CallRecord, made: Plan) -> CallError:
         names = sorted({_BORDERS.get(item.row.status, item.row.status) for item in failures})
         refs = ", ".join(dict.fromkeys(entry.ref for entry in made.entries))
         words = f"no candidate is permitted by {' and '.join(names)} (configured: {refs}); no call was made"
-        return NoPermittedCandidate(words, failures, call_id=call_id)
+        unpaid = [f"{item.name}: {item.text}" for item in failures if item.row.status == "skipped_budget"]
+        return NoPermittedCandidate("\n".join([words, *unpaid]), failures, call_id=call_id)
     if ended.kind == "overflow":
         lines = "\n".join(AllCandidatesFailed(failures).args)
         words = f"the conversation is longer than every permitted candidate's context window:\n{lines}"

@@ -1,4 +1,4 @@
-"""Where this machine keeps what calls leave behind: the ledger folder and the board of marks."""
+"""Where this machine keeps what calls leave behind: the ledger folder, the board of marks, what was spent."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ def ledger_folder(config: Config | None) -> Path:
     if config is None:
         return state_dir() / "lab" / "ledger"
     return config.ledger.path or state_dir() / "ledger"
+
+
+def spend_file(config: Config | None) -> Path | None:
+    """What was spent under a budget, shared by all processes; the embedded lab's money is play money."""
+    return None if config is None else state_dir() / "spend.sqlite"
 
 
 def marks_file(config: Config | None) -> Path | None:

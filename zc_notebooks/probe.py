@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 from zc_notebooks.borders import Borders
+from zc_notebooks.budget.guard import CallBudget
 from zc_notebooks.config.catalogue import families
 from zc_notebooks.errors import CandidateFailure, ConfigError, TransportFailure
 from zc_notebooks.messages import as_request
@@ -108,7 +109,7 @@ async def probe(chain: Chain, ref: str, *, model: str | None = None, timeout_s: 
         text = "; ".join(dict.fromkeys(candidate.missing or "" for candidate in candidates))
         return ProbeResult(ref=ref, model=served, state="no key", ms=0.0, how="no request", text=text)
     run = _Probe(chain, usable, timeout_s)
-    return await run.zero_token() or await run.completion()
+    return (await run.zero_token() if run.permitted else None) or await run.completion()
 
 
 class _Probe:
@@ -126,8 +127,21 @@ class _Probe:
             requested_model=self.variant.model,
         )
         request = as_request(PROBE_PROMPT, max_tokens=PROBE_TOKENS)
+        budget = CallBudget.of(
+            chain.config.borders,
+            None,
+            spending=chain.site.spending,
+            clock=chain.clock,
+            request_of=lambda _: request,
+        )
         self.call = CallRecord(
-            facts, request, clock=chain.clock, write=chain.writer.write, shortened=shorten, on_attempt=chain.on_attempt
+            facts,
+            request,
+            clock=chain.clock,
+            write=chain.writer.write,
+            shortened=shorten,
+            on_attempt=chain.on_attempt,
+            budget=budget,
         )
         self.conditions = LiveConditions(
             request,
@@ -136,7 +150,13 @@ class _Probe:
             deadline=chain.clock.monotonic() + timeout_s,
             random=lambda: 0.0,
             borders=Borders.of(chain.config, _plan_of(self.variant)),
+            budget=budget,
         )
+
+    @property
+    def permitted(self) -> bool:
+        """Whether any border lets the profile be asked; otherwise nothing is sent, the free request neither."""
+        return any(self.conditions.border(variant) is None for variant in self.variants)
 
     async def zero_token(self) -> ProbeResult | None:
         """The catalogue's free request; ``None`` when there is none or it found no fault."""

@@ -98,6 +98,7 @@ class Sim:
         lacking: Mapping[str, str] | None = None,
         absent: Mapping[str, str] | None = None,
         shorten: bool = True,
+        unpaid: Mapping[str, Sequence[bool]] | None = None,
     ) -> None:
         self.variants = tuple(variants)
         self.script = {name: list(items) for name, items in script.items()}
@@ -109,6 +110,7 @@ class Sim:
         self.lacking = lacking or {}
         self.away = absent or {}
         self.shorten = shorten
+        self.unpaid = {name: list(items) for name, items in (unpaid or {}).items()}
         self.marks: dict[tuple[int, int], Mark] = {}
         self.held: dict[tuple[int, int], int] = {}
         self.leases: list[tuple[str, bool]] = []
@@ -124,6 +126,15 @@ class Sim:
 
     def border(self, variant: Variant) -> str | None:
         return self.borders.get(variant.ref)
+
+    def border_text(self, variant: Variant) -> str:
+        return f"no money for {variant.ref}" if self.borders.get(variant.ref) == "skipped_budget" else ""
+
+    def reserve(self, step: Try) -> Skip | None:
+        """Says no when ``unpaid`` has a ``True`` for the ref; each item is for one attempt."""
+        items = self.unpaid.get(step.variant.ref, [])
+        refused = bool(items) and (items.pop(0) if len(items) > 1 else items[0])
+        return Skip(variant=step.variant, status="skipped_budget") if refused else None
 
     def lacks(self, variant: Variant) -> str | None:
         return self.lacking.get(variant.ref)

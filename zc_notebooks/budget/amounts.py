@@ -1,4 +1,4 @@
-"""Money as whole nano-dollars: sums are exact, costs are rounded up and budgets down, so nothing is ever undercounted."""
+"""Money as whole nano-dollars: sums are exact, costs are rounded up, budgets down: nothing is undercounted."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from zc_notebooks.prompt_parts import InvalidRequest
 
 MOST: Final = 10**17
 """100 million dollars. What is more counts as this much, so that sums stay within SQLite's integers."""
-_CENTS: Final = Decimal("0.01")
 
 
-def cost(usd: Decimal) -> int:
+def cost(amount: Decimal) -> int:
     """What something costs, in nano-dollars, rounded up."""
-    return min(int(usd.scaleb(9).to_integral_value(ROUND_CEILING)), MOST)
+    return int(min(amount, usd(MOST)).scaleb(9).to_integral_value(ROUND_CEILING))
 
 
-def limit(usd: Decimal | None) -> int | None:
+def limit(amount: Decimal | None) -> int | None:
     """What may be spent, in nano-dollars, rounded down."""
-    return None if usd is None else min(int(usd.scaleb(9).to_integral_value(ROUND_FLOOR)), MOST)
+    return None if amount is None else int(min(amount, usd(MOST)).scaleb(9).to_integral_value(ROUND_FLOOR))
 
 
 def usd(nano: int) -> Decimal:
@@ -29,8 +28,9 @@ def usd(nano: int) -> Decimal:
 
 def dollars(amount: Decimal | int) -> str:
     """``$0.25``: at least cents, and every digit that is there. A whole number is nano-dollars."""
-    exact = (usd(amount) if isinstance(amount, int) else amount).normalize()
-    return f"${exact if exact.as_tuple().exponent < -2 else exact.quantize(_CENTS):f}"  # type: ignore[operator]
+    exact = usd(amount) if isinstance(amount, int) else amount
+    whole, _, part = f"{exact:f}".partition(".")
+    return f"${whole}.{part.rstrip('0'):0<2}"
 
 
 def asked(value: object) -> Decimal | None:

@@ -1,8 +1,8 @@
 """The most that one attempt can cost, before it is made.
 
-**Input**: one token for each byte of the request's body. No tokenizer makes more tokens than a text has UTF-8 bytes, and
-the JSON around each message is longer than the marks a chat template puts there. On top come what servers add of their
-own (:data:`HIDDEN_TOKENS`, :data:`TOOL_TOKENS`) and :data:`IMAGE_TOKENS` for each image, whose bytes do not count.
+**Input**: one token for each byte of the request's body. No tokenizer makes more tokens than a text has UTF-8 bytes,
+and the JSON around each message is longer than the marks a chat template puts there. On top come what servers add of
+their own (:data:`HIDDEN_TOKENS`, :data:`TOOL_TOKENS`) and :data:`IMAGE_TOKENS` per image, whose bytes do not count.
 
 **Output**: the limit the request itself states, as it goes out (a wire's own default and ``provider_extra`` included),
 times the number of answers asked for; without one the model's context window, of the profile or of the price table,

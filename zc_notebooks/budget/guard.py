@@ -10,8 +10,8 @@ from typing import Final
 from zc_notebooks.budget import amounts
 from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.budget.ceiling import Ceiling, ceiling
-from zc_notebooks.budget.spending import PeriodLimits, Shortage, Spending, Unusable, fresh_at
 from zc_notebooks.budget.spend_file import Reservation
+from zc_notebooks.budget.spending import PeriodLimits, Shortage, Spending, Unusable, fresh_at
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.clock import Clock
 from zc_notebooks.config.schema import Borders
@@ -122,7 +122,7 @@ class CallBudget:
         held: Reservation | Shortage | None = None
         if self._periods.any:
             try:
-                held = self._spending.reserve(most.nano, self._periods)
+                held = self._spending.reserve(most.nano, self._periods, complete=most.missing is None)
             except Unusable as error:
                 return _unusable(error)
         if isinstance(held, Shortage):
@@ -148,16 +148,12 @@ class CallBudget:
         if self._call is None or not most.nano or most.nano <= self._call.nano - self._spent:
             return None
         left = max(self._call.nano - self._spent, 0)
-        of = dollars(self._call.nano)
-        return f"{self._call.name}: {dollars(left)} of {of} left, up to {dollars(most.nano)} needed; fresh in the next call"
+        return _words(self._call.name, left, self._call.nano, most.nano, "in the next call")
 
     def _too_little(self, short: Shortage, nano: int) -> str:
         of = self._periods.day if short.period == "day" else self._periods.month
         fresh: datetime = fresh_at(short.period, self._clock.now())
-        return (
-            f"budget_{short.period}_usd: {dollars(short.left)} of {dollars(of or 0)} left, up to {dollars(nano)} needed;"
-            f" fresh at {fresh:%Y-%m-%d %H:%M} UTC"
-        )
+        return _words(f"budget_{short.period}_usd", short.left, of or 0, nano, f"at {fresh:%Y-%m-%d %H:%M} UTC")
 
     # -- after it -----------------------------------------------------------------------------------------------------
 
@@ -191,6 +187,10 @@ def _narrower(configured: Decimal | None, asked: Decimal | None) -> CallLimit | 
         if (nano := amounts.limit(usd)) is not None
     ]
     return min(found, key=lambda limit: limit.nano, default=None)
+
+
+def _words(name: str, left: int, of: int, needed: int, fresh: str) -> str:
+    return f"{name}: {dollars(left)} of {dollars(of)} left, up to {dollars(needed)} needed; fresh {fresh}"
 
 
 def _unusable(error: Unusable) -> str:

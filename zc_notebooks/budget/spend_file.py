@@ -41,6 +41,8 @@ class Reservation(Record, frozen=True, kw_only=True):
     day: str
     """The UTC day it counts for, ``2026-09-01``."""
     nano: int
+    complete: bool = True
+    """``False``: a part of the highest cost is not known, so the attempt may cost more than this."""
 
 
 class Settled(Record, frozen=True, kw_only=True):
@@ -48,8 +50,8 @@ class Settled(Record, frozen=True, kw_only=True):
 
     reservation: Reservation
     nano: int
-    unknown: bool
-    """The attempt's cost is not known; :attr:`nano` is what had been reserved."""
+    at_least: bool
+    """The attempt's cost is not known and may be more than :attr:`nano`."""
 
 
 class Sums(NamedTuple):
@@ -58,7 +60,7 @@ class Sums(NamedTuple):
     spent: int
     reserved: int
     unknown: int
-    """Attempts of unknown cost."""
+    """Attempts that may have cost more than was counted."""
 
 
 def open_spend(path: Path | None) -> sqlite3.Connection:
@@ -117,8 +119,8 @@ def settle(connection: sqlite3.Connection, settled: Settled) -> None:
     connection.execute("DELETE FROM reserved WHERE token = ?", (settled.reservation.token,))
     connection.execute(
         "INSERT INTO days (day, spent, unknown) VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
-        f" SET spent = min(spent + excluded.spent, {MOST}), unknown = unknown + excluded.unknown",  # noqa: S608 (a number)
-        (settled.reservation.day, settled.nano, int(settled.unknown)),
+        " SET spent = min(spent + excluded.spent, ?), unknown = unknown + excluded.unknown",
+        (settled.reservation.day, settled.nano, int(settled.at_least), MOST),
     )
 
 

@@ -83,9 +83,12 @@ class Spending:
         """The period that has not ``nano`` left, or ``None``. Sets nothing aside. Raises :class:`Unusable`."""
         return _shortage(self.sums(), nano, limits)
 
-    def reserve(self, nano: int, limits: PeriodLimits) -> Reservation | Shortage:
-        """Sets ``nano`` aside, over all processes one at a time. Raises :class:`Unusable`."""
-        reservation = Reservation(token=secrets.token_hex(12), day=self._day(), nano=nano)
+    def reserve(self, nano: int, limits: PeriodLimits, *, complete: bool = True) -> Reservation | Shortage:
+        """Sets ``nano`` aside, over all processes one at a time. Raises :class:`Unusable`.
+
+        ``complete``: the attempt cannot cost more than this.
+        """
+        reservation = Reservation(token=secrets.token_hex(12), day=self._day(), nano=nano, complete=complete)
 
         def act(connection: sqlite3.Connection) -> Reservation | Shortage:
             short = _shortage(spend_file.sums(connection, reservation.day), nano, limits)
@@ -100,8 +103,8 @@ class Spending:
 
         Never raises because of the file: the reservation counts until this can be written.
         """
-        unknown = nano is None
-        settled = Settled(reservation=reservation, nano=reservation.nano if nano is None else nano, unknown=unknown)
+        at_least = nano is None and not reservation.complete
+        settled = Settled(reservation=reservation, nano=reservation.nano if nano is None else nano, at_least=at_least)
         with self._lock:
             self._pending.append(settled)
         try:

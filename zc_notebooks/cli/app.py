@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from zc_notebooks import __version__
-from zc_notebooks.cli import ask, chat, configure, explain, lab, ledger, local, operate, plan
+from zc_notebooks.cli import ask, budget, chat, configure, explain, lab, ledger, local, operate, plan
 from zc_notebooks.cli.output import CANCELLED, OK, USAGE, answer, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -30,6 +30,7 @@ app.command("explain")(explain.explain)
 app.command("probe")(operate.probe)
 app.command("marks")(operate.marks)
 app.command("status")(operate.show_status)
+app.command("budget")(budget.show_budget)
 app.command("watch")(operate.watch)
 app.add_typer(configure.app, name="config")
 app.add_typer(ledger.app, name="ledger")

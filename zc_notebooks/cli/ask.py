@@ -34,6 +34,9 @@ def ask(
     schema: Annotated[Path | None, typer.Option(help="A JSON schema file the answer must follow.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Limit of the answer in tokens.")] = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the whole call.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0.0, metavar="USD", help="What the call may cost at most.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer one prompt through the chain: the answer on standard output, hops on standard error."""
@@ -48,6 +51,7 @@ def ask(
         "response_format": None if schema is None else read_schema(schema),
         "max_tokens": max_tokens,
         "timeout_s": timeout,
+        "budget_usd": budget,
     }
     text = read_prompt(prompt)
     try:

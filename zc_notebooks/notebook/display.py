@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from zc_notebooks.budget.amounts import dollars
+from zc_notebooks.budget.report import Budget
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import AllCandidatesFailed, CallError
 from zc_notebooks.explanation import Explanation
@@ -205,6 +207,27 @@ def _status(now: Status) -> Sheet:
     )
 
 
+def _budget(now: Budget) -> Sheet:
+    notes = [] if now.call_usd is None else [f"One call may cost up to {dollars(now.call_usd)}."]
+    return Sheet(
+        title="Budget" if now.periods or now.call_usd is not None else "No budget is set",
+        lines=(f"Nothing that costs is asked: {now.problem}",) if now.problem else (),
+        columns=("period", "limit", "spent", "reserved", "left", "fresh at") if now.periods else (),
+        rows=tuple(
+            (
+                item.period,
+                "none" if item.limit_usd is None else dollars(item.limit_usd),
+                item.spent(),
+                dollars(item.reserved_usd),
+                "-" if item.left_usd is None else dollars(item.left_usd),
+                f"{item.fresh_at:%Y-%m-%d %H:%M} UTC",
+            )
+            for item in now.periods
+        ),
+        notes=tuple(notes),
+    )
+
+
 _SHEETS: list[tuple[type, Callable[[Any], Sheet]]] = [
     (Completion, _completion),
     (Plan, _plan),
@@ -216,4 +239,5 @@ _SHEETS: list[tuple[type, Callable[[Any], Sheet]]] = [
     (LiveMarks, _marks),
     (ProbeResult, _probe),
     (Status, _status),
+    (Budget, _budget),
 ]
