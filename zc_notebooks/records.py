@@ -208,6 +208,12 @@ class Entry(Record, frozen=True, kw_only=True):
     """The pin, or ``None`` for an unpinned entry, which serves whatever model was asked for."""
     index: int
     """Place among the materialised entries, from 0."""
+    level: int = 0
+    """Graph: how many ``fallback`` edges lead to its profile; 0 for the primary and for a chain's entries."""
+    declared: str = ""
+    """Config path that named it: ``providers.groq.free.fallback[0]``, ``chain[2]``."""
+    raw: str = ""
+    """The ref as it was written there; a ``fallback`` may be a bare alias."""
 
     @property
     def ref(self) -> str:
@@ -237,6 +243,8 @@ class Plan(Record, Shown, frozen=True, kw_only=True):
 
     entries: tuple[Entry, ...]
     source: Literal["graph", "chain"]
+    hint: str | None = None
+    """The known hint that selected the start, if one did."""
     requested_model: str
     """What an unpinned entry serves; the model of the start otherwise."""
     pruned: tuple[Pruned, ...] = ()

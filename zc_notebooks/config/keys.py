@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
+import msgspec
+
 from zc_notebooks.config.address import unfilled
 from zc_notebooks.config.catalogue import Family, families
 from zc_notebooks.config.env_file import EnvFile
 from zc_notebooks.config.fields import sendable
-from zc_notebooks.config.schema import Config
+from zc_notebooks.config.schema import Config, Route
 from zc_notebooks.config.state import read_salt, state_dir
 from zc_notebooks.errors import Problem
 from zc_notebooks.records import KEYLESS, Credential, Profile, Record
@@ -162,11 +164,22 @@ def check_prefix(profile: Profile, secret: Secret, name: str | None = None) -> P
     return Problem(path=f"providers.{profile.ref}", message=message)
 
 
+def with_key_of(route: Route, profile: Profile) -> Profile:
+    """The route's target with the key the route supplies instead of its own."""
+    names = (route.api_key_env,) if route.api_key_env else ()
+    return msgspec.structs.replace(profile, key_names=names, inline_key=route.inline_key, keyless=False)
+
+
 def foreign_keys(config: Config, keys: Keyring) -> list[Problem]:
     """The keys of a configuration that have another vendor's form: they must not be sent to the wrong address."""
+    routed = [
+        with_key_of(route, config.profiles[route.model_provider])
+        for route in config.routes
+        if route.api_key_env or route.inline_key
+    ]
     return [
         problem
-        for profile in config.profiles.values()
+        for profile in (*config.profiles.values(), *routed)
         for item in keys.credentials(profile)
         if isinstance(item, Credential) and item.secret is not None
         if (problem := check_prefix(profile, item.secret, item.name)) is not None

@@ -1,20 +1,21 @@
-"""From configuration to a plan: the entries of a call in order, and what was left out and why (spec 3). Pure."""
+"""From configuration to a plan: the entries of a call in order, and what was left out and why (spec 3, 9). Pure."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Final, Literal, Protocol
 
 import msgspec
 
-from zc_notebooks.config.keys import Missing
+from zc_notebooks.config.keys import Missing, with_key_of
 from zc_notebooks.config.schema import Config, Route
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import Credential, Entry, Plan, Profile, Pruned, Record, Variant
+from zc_notebooks.reliability.graph import Declared, Walker
 
-MAX_DEPTH: Final = 3
-"""Levels of ``fallback`` that are walked; the primary's own list is level 1."""
+HINT: Final = "hint:"
+"""How a model name asks for a route."""
 
 Source = Literal["graph", "chain"]
 
@@ -25,20 +26,38 @@ class Ask(Record, frozen=True, kw_only=True):
     start: str | None = None
     """``family.alias`` or ``family.alias/model``."""
     model: str | None = None
+    """Construction override of the start's model: it is really served. ``hint:<name>`` asks for a route instead."""
+    requested: str | None = None
+    """The model an unpinned entry serves; pins win. ``hint:<name>`` asks for a route instead."""
     hint: str | None = None
     source: Source | None = None
     fallback: bool = True
+    """``False`` keeps the first entry alone and disregards marks (spec 3.1)."""
 
 
 def plan(config: Config, ask: Ask) -> Plan:
     """The plan of one call (spec 3.1). Raises :class:`ConfigError` when nothing says where to start."""
+    ask = _read_hint(ask)
     route = _route(config, ask.hint)
     source = ask.source or ("graph" if route is not None or not config.chain else "chain")
-    ref, model = _start(config, ask, route)
-    made = _chain(config, ref, model) if source == "chain" else _graph(config, ref, model, route)
-    warnings = made.warnings + _hint_warning(config, ask.hint, route)
-    made = msgspec.structs.replace(made, warnings=warnings)
+    ref, override = _start(config, ask, route)
+    wanted = _wanted(ask, route)
+    made = (_chain if source == "chain" else _graph)(config, ref, override, wanted)
+    made = msgspec.structs.replace(
+        made,
+        hint=None if route is None else route.hint,
+        entries=_with_route_key(config, made.entries),
+        warnings=made.warnings + _hint_warning(config, ask.hint, route),
+    )
     return made if ask.fallback else msgspec.structs.replace(made, entries=made.entries[:1])
+
+
+def targets(config: Config) -> tuple[Ask, ...]:
+    """What the router chooses between: the primary first, then the first route of each other profile (spec 9)."""
+    found = {config.default_provider: Ask(source="graph")} if config.default_provider is not None else {}
+    for route in config.routes:
+        found.setdefault(route.model_provider, Ask(hint=route.hint))
+    return tuple(found.values())
 
 
 def parse_start(text: str) -> tuple[str, str | None]:
@@ -50,18 +69,29 @@ def parse_start(text: str) -> tuple[str, str | None]:
 # -- where a call starts ------------------------------------------------------------------------------------------
 
 
+def _read_hint(ask: Ask) -> Ask:
+    """``model="hint:fast"`` is ``hint="fast"``."""
+    for field in ("model", "requested"):
+        name = getattr(ask, field)
+        if name is None or not name.startswith(HINT):
+            continue
+        hint = name.removeprefix(HINT)
+        if ask.hint is not None and ask.hint != hint:
+            raise ConfigError(f"the call names two hints, {ask.hint!r} and {hint!r}: leave one out")
+        ask = msgspec.structs.replace(ask, hint=hint, **{field: None})
+    return ask
+
+
 def _start(config: Config, ask: Ask, route: Route | None) -> tuple[str, str | None]:
-    """(ref, model); the model is ``None`` when nothing names one."""
+    """(ref, construction override or ``None``)."""
     if ask.start is not None:
         ref, model = parse_start(ask.start)
         _known(config, ref)
         return ref, model or ask.model
     if route is not None:
-        return route.model_provider, ask.model or _routed_model(config, route)
+        return route.model_provider, ask.model
     if config.default_provider is not None:
-        literal = f"hint:{ask.hint}" if ask.hint else None
-        unpinned = config.profiles[config.default_provider].model is None
-        return config.default_provider, ask.model or (literal if unpinned else None)
+        return config.default_provider, ask.model
     if config.chain:
         return config.chain[0].provider, ask.model or config.chain[0].model
     raise ConfigError(
@@ -69,10 +99,13 @@ def _start(config: Config, ask: Ask, route: Route | None) -> tuple[str, str | No
     )
 
 
-def _routed_model(config: Config, route: Route) -> str | None:
-    """The served model of a hint (spec 9): the target's own, else the route's."""
-    own = config.profiles[route.model_provider].model
-    return None if own is not None else route.model
+def _wanted(ask: Ask, route: Route | None) -> str | None:
+    """The requested model (spec 9): the caller's, the route's, or the literal of a hint that is no route's."""
+    if ask.requested is not None:
+        return ask.requested
+    if route is not None and ask.start is None:
+        return route.model
+    return f"{HINT}{ask.hint}" if ask.hint is not None and route is None else None
 
 
 def _route(config: Config, hint: str | None) -> Route | None:
@@ -83,7 +116,7 @@ def _hint_warning(config: Config, hint: str | None, route: Route | None) -> tupl
     if hint is None or route is not None:
         return ()
     known = ", ".join(route.hint for route in config.routes) or "none"
-    return (Pruned(code="unknown_hint", path=f"model_routes (known: {known})", ref=f"hint:{hint}"),)
+    return (Pruned(code="unknown_hint", path=f"model_routes (known: {known})", ref=f"{HINT}{hint}"),)
 
 
 def _known(config: Config, ref: str) -> Profile:
@@ -98,16 +131,17 @@ def _known(config: Config, ref: str) -> Profile:
 # -- the flat chain -------------------------------------------------------------------------------------------------
 
 
-def _chain(config: Config, ref: str, model: str | None) -> Plan:
+def _chain(config: Config, ref: str, override: str | None, wanted: str | None) -> Plan:
     """Start candidate, then the chain in order; no expansion, later duplicates dropped (spec 3.3)."""
-    first = model or config.profiles[ref].model or _first_chain_model(config, ref)
+    first = override or config.profiles[ref].model or wanted or _first_chain_model(config, ref)
     if first is None:
         raise ConfigError(f"providers.{ref} has no model: set one there, or name it ({ref}/MODEL)")
-    pairs = [(ref, first, "")]
+    found = [Declared(ref=ref, model=first, path="", raw=ref)]
     for place, link in enumerate(config.chain):
-        pairs.append((link.provider, link.model or config.profiles[link.provider].model or first, f"chain[{place}]"))
-    entries, dropped = _unique(config, pairs, silent=(ref, first))
-    return Plan(entries=entries, source="chain", requested_model=first, warnings=dropped)
+        own = link.model or config.profiles[link.provider].model or first
+        found.append(Declared(ref=link.provider, model=own, path=f"chain[{place}]", raw=link.provider))
+    entries, dropped = _unique(config, found, silent=(ref, first))
+    return Plan(entries=entries, source="chain", requested_model=wanted or first, warnings=dropped)
 
 
 def _first_chain_model(config: Config, ref: str) -> str | None:
@@ -115,92 +149,52 @@ def _first_chain_model(config: Config, ref: str) -> str | None:
 
 
 def _unique(
-    config: Config, pairs: Iterable[tuple[str, str | None, str]], *, silent: tuple[str, str | None] | None = None
+    config: Config, found: Iterable[Declared], *, silent: tuple[str, str | None] | None = None
 ) -> tuple[tuple[Entry, ...], tuple[Pruned, ...]]:
     """Entries without later exact duplicates of (ref, model), and a warning for each dropped declaration."""
     entries: dict[tuple[str, str | None], Entry] = {}
-    dropped: list[Pruned] = []
+    dropped: dict[str, Pruned] = {}
     repeated = False
-    for ref, model, path in pairs:
-        if (ref, model) not in entries:
-            entries[ref, model] = Entry(profile=config.profiles[ref], model=model, index=len(entries))
-        elif (ref, model) == silent and not repeated:
+    for item in found:
+        pair = item.ref, item.model
+        if pair not in entries:
+            entries[pair] = Entry(
+                profile=config.profiles[item.ref],
+                model=item.model,
+                index=len(entries),
+                level=item.level,
+                declared=item.path,
+                raw=item.raw,
+            )
+        elif pair == silent and not repeated:
             repeated = True
         else:
-            dropped.append(Pruned(code="duplicate_entry_dropped", path=path, ref=ref))
-    return tuple(entries.values()), tuple(dropped)
+            dropped.setdefault(item.path, Pruned(code="duplicate_entry_dropped", path=item.path, ref=item.ref))
+    return tuple(entries.values()), tuple(dropped.values())
 
 
 # -- the profile graph ----------------------------------------------------------------------------------------------
 
 
-def _graph(config: Config, ref: str, model: str | None, route: Route | None) -> Plan:
+def _graph(config: Config, ref: str, override: str | None, wanted: str | None) -> Plan:
     """Depth-first materialisation of a profile and its fallbacks (spec 3.2)."""
-    profile = config.profiles[ref]
-    unpinned = route is not None and profile.model is None and model == route.model
-    pruned: list[Pruned] = []
-    override = None if unpinned else model
-    pairs = [*_own(profile, override), *_fallbacks(config, profile, (ref,), pruned)]
-    entries, dropped = _unique(config, pairs)
-    requested = model or entries[0].model
+    walker = Walker(config.profiles)
+    entries, dropped = _unique(config, walker.walk(ref, override))
+    requested = wanted or entries[0].model
     if requested is None:
         raise ConfigError(f"providers.{ref} has no model: set one there, or name it for the call ({ref}/MODEL)")
-    if route is not None:
-        entries = _with_route_key(config, ref, entries)
-    return Plan(entries=entries, source="graph", requested_model=requested, pruned=tuple(pruned), warnings=dropped)
+    pruned = tuple(walker.pruned.values())
+    return Plan(entries=entries, source="graph", requested_model=requested, pruned=pruned, warnings=dropped)
 
 
-def _own(profile: Profile, override: str | None) -> Iterator[tuple[str, str | None, str]]:
-    primary = override or profile.model
-    yield profile.ref, primary, f"providers.{profile.ref}"
-    if primary is None:
-        return
-    for place, model in enumerate(profile.fallback_models):
-        if model and model != primary:
-            yield profile.ref, model, f"providers.{profile.ref}.fallback_models[{place}]"
-
-
-def _fallbacks(
-    config: Config, profile: Profile, path: tuple[str, ...], pruned: list[Pruned]
-) -> Iterator[tuple[str, str | None, str]]:
-    if len(path) > MAX_DEPTH:
-        if profile.fallback:
-            where = f"providers.{profile.ref}.fallback"
-            pruned.append(Pruned(code="max_fallback_depth_exceeded", path=where, ref=profile.ref))
-        return
-    for place, raw in enumerate(profile.fallback):
-        where = f"providers.{profile.ref}.fallback[{place}]"
-        ref = resolve(config.profiles, raw)
-        if ref is None:
-            pruned.append(Pruned(code="dangling_fallback_ref", path=where, ref=raw))
-        elif ref in path:
-            pruned.append(Pruned(code="fallback_cycle", path=where, ref=ref))
-        else:
-            for own_ref, model, own_path in _own(config.profiles[ref], None):
-                yield own_ref, model, where if own_path == f"providers.{ref}" else own_path
-            yield from _fallbacks(config, config.profiles[ref], (*path, ref), pruned)
-
-
-def resolve(profiles: Mapping[str, Profile], raw: str) -> str | None:
-    """A fallback ref: dotted as it stands, or a bare alias that exactly one family has."""
-    if raw in profiles:
-        return raw
-    matches = [ref for ref, profile in profiles.items() if profile.alias == raw]
-    return matches[0] if len(matches) == 1 else None
-
-
-def _with_route_key(config: Config, ref: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """The target's credential: the first route naming it that supplies a key, else its profile's own (spec 9)."""
+def _with_route_key(config: Config, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The start's credential: the first route naming it that supplies a key, else its profile's own (spec 9)."""
+    ref = entries[0].ref
     for route in config.routes:
         if route.model_provider != ref or not (route.api_key_env or route.inline_key):
             continue
-        keys = (route.api_key_env,) if route.api_key_env else ()
-        profile = msgspec.structs.replace(
-            config.profiles[ref], key_names=keys, inline_key=route.inline_key, keyless=False
-        )
-        return tuple(
-            msgspec.structs.replace(entry, profile=profile) if entry.ref == ref else entry for entry in entries
-        )
+        own = with_key_of(route, config.profiles[ref])
+        return tuple(msgspec.structs.replace(entry, profile=own) if entry.ref == ref else entry for entry in entries)
     return entries
 
 
@@ -246,6 +240,20 @@ def require_fallback_keys(made: Plan, candidates: Iterable[Variant]) -> None:
     for ref, found in by_ref.items():
         if ref != primary and all(candidate.credential is None for candidate in found):
             names = ", ".join(sorted({candidate.missing or "?" for candidate in found}))
+            entry = found[0].entry
+            written = f"{entry.raw!r} ({ref})" if entry.raw != ref else repr(ref)
             raise ConfigError(
-                f"the fallback {ref!r} ([providers.{ref}]) has no key: set {names}, or remove the fallback"
+                f"the fallback {written} of {primary}, named at {entry.declared}, has no key: {names}; set it, give "
+                f"[providers.{ref}] another api_key_env, or remove the fallback"
             )
+
+
+def require_targets(config: Config, keys: Keys) -> None:
+    """Every target of the router can be built (spec 9); the error names the one that cannot."""
+    for ask in targets(config):
+        try:
+            made = plan(config, ask)
+            require_fallback_keys(made, variants(made, keys))
+        except ConfigError as error:
+            where = f"hint {ask.hint!r}" if ask.hint is not None else "default_provider"
+            raise ConfigError(f"the target of {where} cannot be built: {error}") from None
