@@ -46,7 +46,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("routing", "attribution"),
     ("outcome", "explain", "explanation", "events", "stream_attempt", "calling", "turn", "sinks", "streaming"),
     ("testing", "lab"),
-    ("probe", "fallback", "chain", "watch", "status", "opening"),
+    ("probe", "fallback", "chain", "routing.router", "watch", "status", "opening"),
     ("wall", "frames"),
     ("charts",),
     ("notebook",),

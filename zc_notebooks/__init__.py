@@ -31,6 +31,7 @@ _WHERE: Final = {
     "ToolCall": "chat",
     "JsonSchema": "chat",
     "Plan": "records",
+    "RouterModelProvider": "routing.router",
     "Verdict": "records",
     "ZcError": "errors",
     "ConfigError": "errors",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from zc_notebooks.routing.effort import Effort as Effort
     from zc_notebooks.routing.effort import Telemetry as Telemetry
     from zc_notebooks.routing.effort import estimate_effort as estimate_effort
+    from zc_notebooks.routing.router import RouterModelProvider as RouterModelProvider
 
 
 def __getattr__(name: str) -> Any:

@@ -53,6 +53,9 @@ class Borders(Record, frozen=True, kw_only=True):
         if allow_tiers is not None:
             asked = _tiers(allow_tiers) or frozenset()
             tiers = asked if tiers is None else tiers & asked
+        for route in config.routes:
+            if route.hint == made.hint and route.allow_tiers is not None:
+                tiers = frozenset(route.allow_tiers) if tiers is None else tiers & frozenset(route.allow_tiers)
         links = config.chain if made.source == "chain" else ()
         narrowed = {
             (link.provider, link.model): frozenset(link.allow_tiers) for link in links if link.allow_tiers is not None

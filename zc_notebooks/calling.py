@@ -15,17 +15,19 @@ from zc_notebooks.chat import ChatRequest, Identity
 from zc_notebooks.clock import Clock
 from zc_notebooks.config.keys import Keyring
 from zc_notebooks.config.schema import Config, NoticeMode
+from zc_notebooks.errors import UnsupportedRequest
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.local.transport import local_of
 from zc_notebooks.outcome import completion, failure
 from zc_notebooks.records import Plan, Record, Tier, Variant
 from zc_notebooks.reliability.conditions import LiveConditions
 from zc_notebooks.reliability.cooldown import Marks
-from zc_notebooks.reliability.materialize import Ask, plan, require_fallback_keys, variants
+from zc_notebooks.reliability.materialize import Ask, plan, require_fallback_keys, require_targets, variants
 from zc_notebooks.reliability.reliable import CallRecord, OnAttempt, OnFailover
 from zc_notebooks.reliability.rows import CallFacts
 from zc_notebooks.reliability.shorten import shorten
 from zc_notebooks.reliability.steps import Ended, WalkPolicy
+from zc_notebooks.reliability.wrapper import capabilities
 from zc_notebooks.result import Completion
 from zc_notebooks.stream_attempt import Streams
 
@@ -83,10 +85,22 @@ class Call:
 def begin(
     site: Site, config: Config, keys: Keyring, transport: Streams, request: ChatRequest, ask: Ask, limits: Limits
 ) -> Call:
-    """Raises :class:`~zc_notebooks.errors.ConfigError` where no plan can be made of ``ask``."""
+    """A call, made ready.
+
+    Raises:
+        ConfigError: No plan can be made of ``ask``.
+        UnsupportedRequest: The plan's entries together cannot carry the request.
+    """
     made = plan(config, ask)
     candidates = variants(made, keys)
     require_fallback_keys(made, candidates)
+    if made.hint is not None:
+        require_targets(config, keys)
+    if made.source == "graph" and request.has_images and not capabilities(made).vision:
+        blind = ", ".join(entry.ref for entry in made.entries if not entry.profile.capabilities.vision)
+        raise UnsupportedRequest(
+            f"the request holds an image, and not every candidate can see ({blind}); nobody was asked"
+        )
     started = site.clock.monotonic()
     seconds = limits.timeout_s if limits.timeout_s is not None else made.entries[0].profile.call_timeout_s
     requested = Identity(provider_ref=made.entries[0].ref, model=made.requested_model)

@@ -26,7 +26,7 @@ from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.places import ledger_folder, marks_file, spend_file
 from zc_notebooks.records import LiveMarks, Plan, Tier
 from zc_notebooks.reliability.cooldown import Marks
-from zc_notebooks.reliability.materialize import Ask, plan, variants
+from zc_notebooks.reliability.materialize import Ask, Source, plan, variants
 from zc_notebooks.reliability.reliable import OnAttempt, OnFailover, drive
 from zc_notebooks.reliability.walk import walk
 from zc_notebooks.result import Completion
@@ -120,6 +120,8 @@ class Chain(Steered, Shown):
         hint: str | None = None,
         start: str | None = None,
         model: str | None = None,
+        requested: str | None = None,
+        source: Source | None = None,
         fallback: bool = True,
         timeout_s: float | None = None,
         allow_tiers: Sequence[Tier] | None = None,
@@ -133,7 +135,10 @@ class Chain(Steered, Shown):
             prompt: Text, or OpenAI-style message dictionaries, or :class:`~zc_notebooks.chat.Message` s.
             hint: Name of a route.
             start: ``family.alias`` or ``family.alias/model`` to start with.
-            model: Model to ask the start for.
+            model: Model to ask the start for; it is really served. ``hint:fast`` is ``hint="fast"``.
+            requested: Model for candidates without one of their own; a pin wins over it.
+            source: ``graph`` or ``chain``; by default a known hint uses its profile's graph, and anything else the
+                chain where there is one (spec 3.1).
             fallback: ``False`` asks the start candidate alone and disregards marks.
             timeout_s: Wall seconds for the whole call, waits included.
             allow_tiers: Narrows the permitted tiers.
@@ -150,7 +155,7 @@ class Chain(Steered, Shown):
             InvalidRequest: The prompt or a setting cannot be sent (a ``ValueError``).
         """
         request = as_request(prompt, **settings)
-        ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
+        ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
         limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id)
         with self.entry(ask, request).inside() as entry:
             call = self._begin(request, entry, limits)
@@ -167,13 +172,15 @@ class Chain(Steered, Shown):
         """:meth:`ask` for scripts and notebook cells; Ctrl-C cancels the running request. Same options, same errors."""
         return shared.run(self.ask(prompt, **options))
 
-    def stream(
+    def stream(  # noqa: PLR0913 (the options of a call)
         self,
         prompt: Prompt,
         *,
         hint: str | None = None,
         start: str | None = None,
         model: str | None = None,
+        requested: str | None = None,
+        source: Source | None = None,
         fallback: bool = True,
         timeout_s: float | None = None,
         allow_tiers: Sequence[Tier] | None = None,
@@ -190,7 +197,7 @@ class Chain(Steered, Shown):
         show can be rewritten: after ``Redraft`` the whole answer comes anew.
         """
         request = as_request(prompt, **settings)
-        ask = Ask(start=start, model=model, hint=hint, fallback=fallback)
+        ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
         limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id)
         entry = self.entry(ask, request)
 
@@ -220,7 +227,7 @@ class Chain(Steered, Shown):
         """Entries of a call in order, what was pruned and why, and the marks that cover them. Calls nobody.
 
         ``prompt`` matters where its effort selects the route. ``options``: ``hint``, ``start``, ``model``,
-        ``fallback`` as in :meth:`ask`.
+        ``requested``, ``source``, ``fallback`` as in :meth:`ask`.
         """
         request = as_request(prompt) if prompt else None
         made = plan(self.config, self.entry(Ask(**options), request, told=False).ask)

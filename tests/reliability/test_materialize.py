@@ -114,8 +114,45 @@ def test_26_a_fallback_without_its_key_fails_construction() -> None:
     """Behaviour 26: the message names ref, block and variable."""
     config = load(block("a", fallback=["b"]), block("b", api_key_env="NOT_THERE"))
     made = plan(config, Ask())
-    with pytest.raises(ConfigError, match=r"custom\.b.*\[providers\.custom\.b\].*NOT_THERE"):
+    with pytest.raises(
+        ConfigError, match=r"custom\.b.*providers\.custom\.a\.fallback\[0\].*NOT_THERE.*\[providers\.custom\.b\]"
+    ):
         require_fallback_keys(made, variants(made, Keyring(config, {})))
+
+
+@pytest.mark.parametrize("uri", ["", 'uri = "https://b.test/v1"\n'], ids=["own address", "uri"])
+def test_26_a_bare_alias_is_named_as_written(uri: str) -> None:
+    """Behaviour 26: raw ref, resolved ref, block and variable, with or without ``uri``."""
+    text = '[providers.custom.a]\nuri = "https://a.test/v1"\nmodel = "m"\nfallback = ["spare"]\nkeyless = true\n'
+    text += f'[providers.groq.spare]\n{uri}model = "m"\napi_key_env = "SPARE_KEY"\n'
+    config = parse_config(f'default_provider = "custom.a"\n{text}', base_dir=Path(), source="zc.toml")
+    made = plan(config, Ask())
+    with pytest.raises(ConfigError, match=r"'spare' \(groq\.spare\).*SPARE_KEY.*\[providers\.groq\.spare\]"):
+        require_fallback_keys(made, variants(made, Keyring(config, {})))
+
+
+@pytest.mark.parametrize(
+    ("fallback", "block_of_it", "environ", "builds"),
+    [
+        ("ollama.box", '[providers.ollama.box]\nmodel = "m"\n', {}, True),
+        ("azure.x", '[providers.azure.x]\nmodel = "m"\napi_key_env = "K"\n', {"K": "0123456789abcdef0"}, False),
+        ("groq.x", '[providers.groq.x]\nmodel = "m"\napi_key_env = "K"\n', {"K": "two\nlines-of-a-key"}, False),
+    ],
+    ids=["keyless and local", "its address is not known", "its key cannot be sent"],
+)
+def test_27_a_fallback_that_cannot_be_built(
+    fallback: str, block_of_it: str, environ: dict[str, str], builds: bool
+) -> None:
+    """Behaviour 27: construction fails where a resolved fallback's client cannot be built."""
+    text = f'default_provider = "custom.a"\n{block("a")}fallback = ["{fallback}"]\n{block_of_it}'
+    config = parse_config(text, base_dir=Path(), source="zc.toml")
+    made = plan(config, Ask())
+    candidates = variants(made, Keyring(config, environ))
+    if builds:
+        require_fallback_keys(made, candidates)
+        return
+    with pytest.raises(ConfigError, match=fallback):
+        require_fallback_keys(made, candidates)
 
 
 def chained(*names: str, extra: str = "") -> str:

@@ -17,6 +17,9 @@ from zc_notebooks.reliability.graph import Declared, Walker
 HINT: Final = "hint:"
 """How a model name asks for a route."""
 
+WHATEVER: Final = "(the requested model)"
+"""Stands for the model of a call to come, in the plan of an unpinned target."""
+
 Source = Literal["graph", "chain"]
 
 
@@ -54,7 +57,8 @@ def plan(config: Config, ask: Ask) -> Plan:
 
 def targets(config: Config) -> tuple[Ask, ...]:
     """What the router chooses between: the primary first, then the first route of each other profile (spec 9)."""
-    found = {config.default_provider: Ask(source="graph")} if config.default_provider is not None else {}
+    primary = Ask(source="graph", requested=WHATEVER)
+    found = {config.default_provider: primary} if config.default_provider is not None else {}
     for route in config.routes:
         found.setdefault(route.model_provider, Ask(hint=route.hint))
     return tuple(found.values())

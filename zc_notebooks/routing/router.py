@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from zc_notebooks.reliability.materialize import HINT, Ask, plan, require_targets, targets
 from zc_notebooks.reliability.wrapper import WrapperCapabilities, capabilities, stable_identity
 
@@ -77,20 +79,19 @@ class RouterModelProvider:
     @property
     def targets(self) -> Mapping[str, ReliableModelProvider]:
         """Profile ref → its reliability domain: the primary first, then the routes' targets in order."""
-        found = {}
-        for ask in targets(self._chain.config):
-            if ask.hint is None:
-                ask = Ask(source="graph", model=self._model)
-            made = plan(self._chain.config, ask)
-            found[made.entries[0].ref] = ReliableModelProvider(self._chain, ask)
-        return found
+        asks = targets(self._chain.config)
+        named = [replace(ask, model=self._model) if ask.hint is None else ask for ask in asks]
+        made = [ReliableModelProvider(self._chain, ask) for ask in named]
+        return {provider.plan.entries[0].ref: provider for provider in made}
 
     def resolve(self, model: str | None) -> ReliableModelProvider:
         """Who serves ``model``: ``hint:<name>`` of a route its target, anything else the default target."""
         hint = model.removeprefix(HINT) if model is not None and model.startswith(HINT) else None
-        if any(route.hint == hint for route in self._chain.config.routes):
+        config = self._chain.config
+        route = next((route for route in config.routes if route.hint == hint), None)
+        if route is not None and route.model_provider != config.default_provider:
             return ReliableModelProvider(self._chain, Ask(hint=hint))
-        return ReliableModelProvider(self._chain, Ask(model=self._model))
+        return ReliableModelProvider(self._chain, Ask(hint=hint, model=self._model))
 
     async def chat(self, prompt: Prompt, *, model: str | None = None, **options: Any) -> Completion:
         """One answer from the domain that ``model`` selects; a failing target does not spill into another.

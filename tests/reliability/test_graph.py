@@ -1,0 +1,132 @@
+"""The walk over the profile graph, against the plain reading of the specification (3.2)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zc_notebooks.config.load import parse_config
+from zc_notebooks.config.schema import Config
+from zc_notebooks.reliability.materialize import Ask, plan
+
+NAMES = "abcdefgh"
+Graph = Mapping[str, tuple[Sequence[str], Sequence[str]]]
+
+
+def load(graph: Graph) -> Config:
+    """Profiles with their (fallback, fallback_models); ``z`` is a name that nobody has."""
+    text = 'default_provider = "custom.a"\n'
+    for name, (fallback, models) in graph.items():
+        refs = [f"custom.{other}" for other in fallback]
+        text += f'[providers.custom.{name}]\nuri = "https://{name}.test/v1"\nmodel = "m"\nkeyless = true\n'
+        text += f"fallback = {refs!r}\nfallback_models = {list(models)!r}\n".replace("'", '"')
+    return parse_config(text, base_dir=Path(), source="zc.toml")
+
+
+def plain(graph: Graph) -> tuple[list[tuple[str, str]], set[tuple[str, str]]]:
+    """Depth first, every path by itself: (ref, model) in order without later duplicates, and all pruned edges."""
+    found: dict[tuple[str, str], None] = {}
+    pruned: set[tuple[str, str]] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        fallback, models = graph[name]
+        for model in ("m", *(model for model in models if model != "m")):
+            found.setdefault((name, model))
+        if len(path) > 3:
+            if fallback:
+                pruned.add(("max_fallback_depth_exceeded", f"providers.custom.{name}.fallback"))
+            return
+        for place, other in enumerate(fallback):
+            where = f"providers.custom.{name}.fallback[{place}]"
+            if other not in graph:
+                pruned.add(("dangling_fallback_ref", where))
+            elif other in path:
+                pruned.add(("fallback_cycle", where))
+            else:
+                visit(other, (*path, other))
+
+    visit("a", ("a",))
+    return list(found), pruned
+
+
+GRAPHS = st.fixed_dictionaries(
+    {
+        name: st.tuples(
+            st.lists(st.sampled_from(NAMES + "z"), max_size=4), st.lists(st.sampled_from(["m", "n", "o"]), max_size=2)
+        )
+        for name in NAMES
+    }
+)
+
+
+@given(GRAPHS)
+def test_20_21_24_25_the_order_is_that_of_the_plain_walk(graph: Graph) -> None:
+    """Behaviours 20, 21, 24 and 25: the same entries in the same order; nothing is pruned that a path would keep."""
+    made = plan(load(graph), Ask())
+    order, pruned = plain(graph)
+    assert [(entry.ref.removeprefix("custom."), entry.model) for entry in made.entries] == order
+    said = {(item.code, item.path) for item in made.pruned}
+    assert said <= pruned
+    assert {item for item in pruned - said if item[0] == "dangling_fallback_ref"} == set()
+
+
+@given(GRAPHS)
+def test_levels_and_declarations_make_a_tree(graph: Graph) -> None:
+    """An entry stands at most one level below the one before it, and its declaration names its profile's parent."""
+    made = plan(load(graph), Ask())
+    levels = [entry.level for entry in made.entries]
+    assert levels[0] == 0
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all(entry.declared.startswith("providers.custom.") for entry in made.entries)
+
+
+def test_a_dense_graph_of_1000_profiles_is_walked_edge_by_edge() -> None:
+    """Every profile falls back to ten others: each is declared once, and the work does not grow with the paths."""
+    names = [f"p{number}" for number in range(1000)]
+    text = 'default_provider = "custom.p0"\n'
+    for number, name in enumerate(names):
+        refs = ", ".join(f'"custom.p{(number * 7 + step * step) % 1000}"' for step in range(1, 11))
+        text += (
+            f'[providers.custom.{name}]\nuri = "https://x.test/v1"\nmodel = "m"\nkeyless = true\nfallback = [{refs}]\n'
+        )
+    config = parse_config(text, base_dir=Path(), source="zc.toml")
+    made = plan(config, Ask())
+    assert len({entry.ref for entry in made.entries}) == len(made.entries) > 500
+    declared = len(made.entries) + len(made.warnings)
+    assert declared <= 3 * 10 * 1000
+
+
+SCRIPT = """
+from pathlib import Path
+from zc_notebooks.config.load import parse_config
+from zc_notebooks.reliability.materialize import Ask, plan
+text = 'default_provider = "custom.p0"\\n'
+for number in range(60):
+    refs = ", ".join(f'"custom.p{(number * 7 + step * step) % 60}"' for step in range(1, 5))
+    text += f'[providers.custom.p{number}]\\nuri = "https://x.test/v1"\\nmodel = "m"\\n'
+    text += f'keyless = true\\nfallback = [{refs}]\\n'
+made = plan(parse_config(text, base_dir=Path(), source="zc.toml"), Ask())
+print([(entry.ref, entry.model, entry.declared) for entry in made.entries], made.pruned, made.warnings)
+"""
+
+
+def test_no_hash_order_reaches_a_plan() -> None:
+    """Two processes with different hash seeds plan the same."""
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
