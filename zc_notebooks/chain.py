@@ -113,7 +113,7 @@ class Chain(Steered, Shown):
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
-    async def ask(
+    async def ask(  # noqa: PLR0913 (the options of a call)
         self,
         prompt: Prompt,
         *,
