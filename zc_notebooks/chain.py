@@ -9,19 +9,20 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
 from zc_notebooks.budget.spending import Spending
 from zc_notebooks.calling import Call, Limits, Site, begin
+from zc_notebooks.chain_transport import ChainTransport
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.config.keys import Keyring, foreign_keys
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.ledger.append import LedgerWriter
-from zc_notebooks.local.transport import aware
+from zc_notebooks.live_config import LiveConfig
 from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.places import ledger_folder, marks_file, spend_file
 from zc_notebooks.records import LiveMarks, Plan, Tier
@@ -79,15 +80,16 @@ class Chain(Steered, Shown):
         on_decision: OnDecision | None = None,
         lab: Lab | None = None,
     ) -> None:
-        self.config = config
+        self.live = LiveConfig(config, os.environ if environ is None else environ, adopted=self._adopt)
+        """The configuration in force and the file it comes from."""
         self.lab = lab
         self.on_decision = on_decision
         self.clock = clock or SystemClock()
-        self.keys = Keyring(config, os.environ if environ is None else environ)
         self.ledger_path = Path(ledger) if ledger is not None else ledger_folder(config)
         self.board = marks if marks is not None else _marks(config, self.clock, in_memory=lab is not None)
-        self._given = transport
-        if problems := foreign_keys(config, self.keys):
+        self._own_board = marks is None
+        self._transport = ChainTransport(transport, self.clock)
+        if problems := foreign_keys(config, self.live.held.keys):
             raise ConfigError("a key does not belong where it stands", problems)
         self.writer = LedgerWriter(self.ledger_path, durability=config.ledger.durability, gather=True)
         """The ledger's pen, also for probes and other calls outside :meth:`ask`."""
@@ -101,6 +103,26 @@ class Chain(Steered, Shown):
             on_failover=on_failover,
             notice_mode=lambda: self.config.model_fallback_notice,
         )
+
+    @property
+    def config(self) -> Config:
+        """What a turn that begins now goes by: a changed file is read, a broken one is said and changes nothing."""
+        return self.live.now().config
+
+    @property
+    def config_problem(self) -> ConfigError | None:
+        """Why the file as it stands cannot be used, while what was read before stays in force; else ``None``."""
+        self.live.now()
+        return self.live.problem
+
+    def reload(self) -> Config:
+        """Reads the file now, changed or not, and returns what is in force. Warns when the file cannot be used."""
+        return self.live.reload().config
+
+    @property
+    def keys(self) -> Keyring:
+        """The credentials of the configuration in force."""
+        return self.live.now().keys
 
     @property
     def on_attempt(self) -> OnAttempt | None:
@@ -219,7 +241,8 @@ class Chain(Steered, Shown):
 
     def _begin(self, request: ChatRequest, entry: Entry, limits: Limits) -> Call:
         limits = limits if limits.turn_id else replace(limits, turn_id=entry.turn_id)
-        return begin(self.site, self.config, self.keys, self.transport, request, entry.ask, limits)
+        now = self.live.now()
+        return begin(self.site, now.config, now.keys, self._transport.of(now.config), request, entry.ask, limits)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -230,8 +253,9 @@ class Chain(Steered, Shown):
         ``requested``, ``source``, ``fallback`` as in :meth:`ask`.
         """
         request = as_request(prompt) if prompt else None
-        made = plan(self.config, self.entry(Ask(**options), request, told=False).ask)
-        keys = [candidate.key for candidate in variants(made, self.keys)]
+        now = self.live.now()
+        made = plan(now.config, self.entry(Ask(**options), request, told=False).ask)
+        keys = [candidate.key for candidate in variants(made, now.keys)]
         live = {mark.key: mark for key in keys if (mark := self.board.look(key).mark) is not None}
         return replace(made, marks=tuple(live.values()))
 
@@ -285,29 +309,25 @@ class Chain(Steered, Shown):
 
     # -- lifetime -----------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def transport(self) -> Streams:
         """The transport, made on first use. It knows the candidates on this machine."""
-        inner = self._given
-        if inner is None:
-            from zc_notebooks.transport import AsyncTransport
-
-            inner = cast("Streams", AsyncTransport())
-        return cast("Streams", aware(inner, self.config.profiles.values(), self.clock))
+        return self._transport.of(self.config)
 
     async def aclose(self) -> None:
         """Closes connections, the ledger file and the embedded lab."""
-        close = getattr(self.__dict__.get("transport", self._given), "aclose", None)
-        if close is not None:
-            await close()
+        await self._transport.aclose()
         self._close_rest()
 
     def close(self) -> None:
         """:meth:`aclose` for synchronous code."""
-        close = getattr(self.__dict__.get("transport", self._given), "aclose", None)
-        if close is not None:
-            shared.run(close())
+        if self._transport.is_open:
+            shared.run(self._transport.aclose())
         self._close_rest()
+
+    def _adopt(self, config: Config) -> None:
+        if self._own_board:
+            self.board.guess(config.reliability.cooldown_guess_s, config.reliability.period_guess_s)
 
     def _close_rest(self) -> None:
         self.writer.close()
@@ -330,8 +350,9 @@ class Chain(Steered, Shown):
 
     def __repr__(self) -> str:
         where = "embedded lab" if self.lab is not None else "zc.toml"
-        links = len(self.config.chain) or len(self.config.profiles)
-        pools = len({profile.pool for profile in self.config.profiles.values()})
+        config = self.live.held.config
+        links = len(config.chain) or len(config.profiles)
+        pools = len({profile.pool for profile in config.profiles.values()})
         return f"Chain({where}: {links} candidates in {pools} billing pools)"
 
 

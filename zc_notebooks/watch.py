@@ -57,19 +57,21 @@ async def watch(
 ) -> None:
     """Probes each candidate once in ``every_s`` seconds, spread evenly, until cancelled (or for ``rounds`` rounds).
 
-    A candidate whose mark says it is out is not asked. Every probe is a ledger row of mode ``probe``.
+    A candidate whose mark says it is out, or that a changed configuration no longer has, is not asked. Every probe is
+    a ledger row of mode ``probe``.
     """
     chosen = targets(chain, refs)
-    pause = every_s / max(len(chosen), 1)
     done = 0
     while rounds is None or done < rounds:
+        pause = every_s / max(len(chosen), 1)
         for ref in chosen:
-            if not _cooling(chain, ref):
+            if ref in chain.config.profiles and not _cooling(chain, ref):
                 result = await probe(chain, ref)
                 if told is not None:
                     told(result)
             await chain.clock.sleep(pause)
         done += 1
+        chosen = list(refs) or targets(chain, ())  # the file may have changed
 
 
 def start(chain: Chain, refs: Sequence[str], *, every_s: float, told: Told | None = None) -> asyncio.Task[None]:

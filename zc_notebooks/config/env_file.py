@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
+
+from zc_notebooks.config.stamp import Stamp, stamp_of
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -13,25 +16,18 @@ class EnvFile:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._stamp: tuple[int, int, int] | None = None
+        self._stamp: Stamp | None = None
+        self._settled = True
         self._values: Mapping[str, str] = _NOTHING
 
     def values(self) -> Mapping[str, str]:
-        """The file's present values; the file is parsed again only when its time, size or identity changed."""
-        stamp = self._look()
-        if stamp != self._stamp:
+        """The file's present values; the file is parsed again only when it may have changed."""
+        stamp = stamp_of(self.path)
+        if stamp != self._stamp or not self._settled:
+            read_ns = time.time_ns()
             self._values = _NOTHING if stamp is None or self.path is None else _parse(self.path)
-            self._stamp = stamp
+            self._stamp, self._settled = stamp, stamp is None or stamp.settled(read_ns)
         return self._values
-
-    def _look(self) -> tuple[int, int, int] | None:
-        if self.path is None:
-            return None
-        try:
-            status = self.path.stat()
-        except (OSError, ValueError):
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _parse(path: Path) -> Mapping[str, str]:

@@ -78,6 +78,10 @@ class Marks:
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = set()
         weakref.finalize(self, self._store.close)
 
+    def guess(self, guess_s: float, period_guess_s: float) -> None:
+        """Sets the lengths of marks made from now on whose end nobody states (see the constructor)."""
+        self._guess_s, self._period_guess_s = guess_s, period_guess_s
+
     # -- before an attempt ------------------------------------------------------------------------------------------
 
     @property

@@ -23,9 +23,13 @@ _log = logging.getLogger("zc_notebooks.routing")
 class Steered:
     """The part of a chain that says where calls go when they do not say so themselves."""
 
-    config: Config
     on_decision: OnDecision | None = None
     """Called with four fields for each classified turn, never with text of it."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        raise NotImplementedError
 
     @cached_property
     def overrides(self) -> Overrides:
