@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from zc_notebooks import __version__
-from zc_notebooks.cli import ask, budget, chat, configure, explain, lab, ledger, local, operate, plan
+from zc_notebooks.cli import ask, budget, chat, configure, effort, explain, lab, ledger, local, operate, plan, use
 from zc_notebooks.cli.output import CANCELLED, OK, USAGE, answer, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -26,6 +26,8 @@ app = typer.Typer(
 app.command("ask")(ask.ask)
 app.command("chat")(chat.chat)
 app.command("plan")(plan.plan)
+app.command("use")(use.use)
+app.command("effort")(effort.effort)
 app.command("explain")(explain.explain)
 app.command("probe")(operate.probe)
 app.command("marks")(operate.marks)

@@ -25,7 +25,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 
 def ask(
     prompt: Annotated[str, typer.Argument(help="The prompt, or - to read standard input.")],
-    start: Annotated[str | None, typer.Option(metavar="REF[/MODEL]", help="Candidate to start with.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--start", "--provider", metavar="REF[/MODEL]", help="Candidate to start with.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Model to ask the start for.")] = None,
     hint: Annotated[str | None, typer.Option(help="Name of a route.")] = None,
     no_fallback: Annotated[bool, typer.Option("--no-fallback", help="The start candidate alone.")] = False,
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer while it comes.")] = False,
@@ -44,6 +47,7 @@ def ask(
 
     options = {
         "start": start,
+        "model": model,
         "hint": hint,
         "fallback": not no_fallback,
         "system": system,
