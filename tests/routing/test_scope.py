@@ -264,7 +264,8 @@ def test_a_choice_that_left_the_configuration_is_a_sentence(house: Make) -> None
     one = house()
     one.chain.use(CLOUD, scope="user")
     profiles = {ref: item for ref, item in one.chain.config.profiles.items() if ref != CLOUD}
-    one.chain.config = msgspec.structs.replace(one.chain.config, profiles=profiles, routes=(), effort=None)
+    changed = msgspec.structs.replace(one.chain.config, profiles=profiles, routes=(), effort=None)
+    one.chain.live.held = one.chain.live.held._replace(config=changed)
     with pytest.raises(zc.ConfigError, match=r"groq\.free/large, chosen in the scope user, .* `zc use auto`"):
         one.chain.ask_sync(SIMPLE)
 

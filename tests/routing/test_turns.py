@@ -14,6 +14,7 @@ import pytest
 import zc_notebooks as zc
 from tests.routing.homes import CLOUD, COMPLEX, HOME, SIMPLE, THIRD, House
 from zc_notebooks.events import Event
+from zc_notebooks.routing.router import RouterModelProvider
 from zc_notebooks.routing.turns import OpenTurn
 
 Make = Callable[..., House]
@@ -124,6 +125,21 @@ async def by_start(house: House) -> object:
     return await house.chain.ask(SIMPLE, start=THIRD)
 
 
+async def by_hinted_model(house: House) -> object:
+    """Or a hint as a model's name."""
+    return await house.chain.ask(SIMPLE, model="hint:cloud")
+
+
+async def by_requested(house: House) -> object:
+    """Or a model that whoever is asked may serve."""
+    return await house.chain.ask(SIMPLE, requested="large")
+
+
+async def by_source(house: House) -> object:
+    """Or the source of its candidates."""
+    return await house.chain.ask(SIMPLE, source="graph")
+
+
 async def by_model(house: House) -> object:
     """Or a model only."""
     return await house.chain.ask(SIMPLE, model="small-2")
@@ -161,6 +177,9 @@ SUB_CALLS: tuple[Way, ...] = (
     by_hint,
     by_start,
     by_model,
+    by_hinted_model,
+    by_requested,
+    by_source,
     by_probe,
     by_agent,
     by_wider_list,
@@ -286,13 +305,37 @@ def test_a_cloud_turn_reaches_no_third(house: Make) -> None:
     assert one.chain.ask_sync(SIMPLE, start=THIRD).served.provider_ref == THIRD, "the turn is over"
 
 
-@pytest.mark.parametrize("options", [{"hint": "dear"}, {"start": THIRD}, {"start": f"{THIRD}/dear"}])
+@pytest.mark.parametrize(
+    "options", [{"hint": "dear"}, {"start": THIRD}, {"start": f"{THIRD}/dear"}, {"model": "hint:dear"}]
+)
 def test_a_call_that_names_its_candidate_is_not_classified(house: Make, options: dict[str, Any]) -> None:
     """No decision, no allowlist: its own fallbacks are open."""
     one = house()
     one.lab.set_fault("third", "status:503")
     assert one.chain.ask_sync(COMPLEX, **options).served.provider_ref == CLOUD
     assert one.told == []
+
+
+def test_a_provider_of_the_router_is_inside_the_turn(house: Make) -> None:
+    """164, 165: a finished target names itself, so it is not classified; in a turn it stays in the border."""
+    one = house()
+    router = RouterModelProvider(one.chain)
+
+    async def asked() -> set[str]:
+        one.asked()
+        await quietly(router.targets[CLOUD].chat(SIMPLE))
+        await quietly(router.chat(SIMPLE, model="hint:dear"))
+        return clouds(one)
+
+    async def run() -> list[set[str]]:
+        outside = await asked()
+        async with one.chain.turn(SIMPLE):
+            return [outside, await asked()]
+
+    assert asyncio.run(run()) == [{"cloud", "third"}, set()]
+    assert len(one.told) == 1
+    assert asyncio.run(router.chat(COMPLEX)).served.provider_ref == HOME
+    assert len(one.told) == 2, "a router's call that names nothing is a turn of its own"
 
 
 def test_without_effort_routing_nothing_is_classified(house: Make) -> None:

@@ -40,7 +40,7 @@ class Ask(Record, frozen=True, kw_only=True):
 
 def plan(config: Config, ask: Ask) -> Plan:
     """The plan of one call (spec 3.1). Raises :class:`ConfigError` when nothing says where to start."""
-    ask = _read_hint(ask)
+    ask = read_hint(ask)
     route = _route(config, ask.hint)
     source = ask.source or ("graph" if route is not None or not config.chain else "chain")
     ref, override = _start(config, ask, route)
@@ -73,7 +73,7 @@ def parse_start(text: str) -> tuple[str, str | None]:
 # -- where a call starts ------------------------------------------------------------------------------------------
 
 
-def _read_hint(ask: Ask) -> Ask:
+def read_hint(ask: Ask) -> Ask:
     """``model="hint:fast"`` is ``hint="fast"``."""
     for field in ("model", "requested"):
         name = getattr(ask, field)

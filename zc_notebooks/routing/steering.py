@@ -10,7 +10,7 @@ from functools import cached_property
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.config.schema import Config
 from zc_notebooks.messages import Prompt, as_request
-from zc_notebooks.reliability.materialize import Ask
+from zc_notebooks.reliability.materialize import Ask, read_hint
 from zc_notebooks.routing.effort import Decision, Telemetry, decide, estimate_effort, telemetry
 from zc_notebooks.routing.scope import Overrides, Scope, Standing, Used
 from zc_notebooks.routing.turns import Entry, OpenTurn, TurnBlock, open_turn, steer
@@ -68,20 +68,22 @@ class Steered:
 
     def entry(self, ask: Ask, request: ChatRequest | None, *, told: bool = True) -> Entry:
         """The way in of one call; outside a turn it is a turn of its own, classified if ``ask`` says nothing."""
+        ask = read_hint(ask)
         turn = open_turn(self.overrides)
         if turn is not None:
             return Entry(turn.complete(ask), turn)
-        standing = self.overrides.standing(self.config)
-        named = ask.hint is not None or ask.start is not None or ask.model is not None
-        if named or standing is not None or self.config.effort is None or request is None:
-            return Entry(steer(self.config, ask, standing.choice if standing else None, None), None)
+        config = self.config
+        standing = self.overrides.standing(config)
+        if standing is not None or _says_where(ask) or config.effort is None or request is None:
+            return Entry(steer(config, ask, standing.choice if standing else None, None), None)
         turn = self._open(_last_user(request), told=told)
         return Entry(turn.complete(ask), turn)
 
     def _open(self, text: str, *, told: bool = True) -> OpenTurn:
-        known = self.overrides.snapshot(self.config)
-        standing = self.overrides.standing(self.config, known)
-        decision = None if standing is not None else decision_of(self.config, text)
+        config = self.config
+        known = self.overrides.snapshot(config)
+        standing = self.overrides.standing(config, known)
+        decision = None if standing is not None else decision_of(config, text)
         if decision is not None and told:
             self._tell(telemetry(decision))
         return OpenTurn(lambda: self.config, self.overrides, known, decision)
@@ -96,6 +98,11 @@ class Steered:
         )
         if self.on_decision is not None:
             self.on_decision(facts)
+
+
+def _says_where(ask: Ask) -> bool:
+    """Whether the call names a candidate, a model or a source itself: then it is not classified."""
+    return any(getattr(ask, name) is not None for name in ("hint", "start", "model", "requested", "source"))
 
 
 def decision_of(config: Config, text: str) -> Decision | None:
