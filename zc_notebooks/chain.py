@@ -27,7 +27,7 @@ from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.places import ledger_folder, marks_file, spend_file
 from zc_notebooks.records import LiveMarks, Plan, Tier
 from zc_notebooks.reliability.cooldown import Marks
-from zc_notebooks.reliability.materialize import Ask, Source, plan, variants
+from zc_notebooks.reliability.materialize import Ask, Source
 from zc_notebooks.reliability.reliable import OnAttempt, OnFailover, drive
 from zc_notebooks.reliability.walk import walk
 from zc_notebooks.result import Completion
@@ -247,17 +247,17 @@ class Chain(Steered, Shown):
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def plan(self, prompt: Prompt | None = None, **options: Any) -> Plan:
-        """Entries of a call in order, what was pruned and why, and the marks that cover them. Calls nobody.
+        """Entries of a call in order, what was pruned and why, and how each stands now. Calls nobody.
 
         ``prompt`` matters where its effort selects the route. ``options``: ``hint``, ``start``, ``model``,
-        ``requested``, ``source``, ``fallback`` as in :meth:`ask`.
+        ``requested``, ``source``, ``fallback``, ``allow_tiers``, ``budget_usd`` as in :meth:`ask`.
         """
+        from zc_notebooks.planning import outlook
+
+        limits = Limits(allow_tiers=options.pop("allow_tiers", None), budget_usd=options.pop("budget_usd", None))
         request = as_request(prompt) if prompt else None
-        now = self.live.now()
-        made = plan(now.config, self.entry(Ask(**options), request, told=False).ask)
-        keys = [candidate.key for candidate in variants(made, now.keys)]
-        live = {mark.key: mark for key in keys if (mark := self.board.look(key).mark) is not None}
-        return replace(made, marks=tuple(live.values()))
+        with self.entry(Ask(**options), request, told=False).inside() as entry:
+            return outlook(self._begin(request or as_request("-"), entry, limits))
 
     async def probe(self, ref: str, *, model: str | None = None, timeout_s: float = 20.0) -> ProbeResult:
         """Asks one provider alone whether it is reachable: never a swap, the cheapest honest request first."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from fnmatch import fnmatchcase
+from decimal import Decimal
 from typing import Any, Final, Literal
 
 import msgspec
@@ -238,6 +238,20 @@ class Pruned(Record, frozen=True, kw_only=True):
     ref: str
 
 
+class Standing(Record, frozen=True, kw_only=True):
+    """How an entry stands at the time of planning."""
+
+    skip: str | None = None
+    """``skipped_<check>`` where a call would pass it over now."""
+    why: str = ""
+    """In words: the missing variable, the lacking capability, the spent budget."""
+    mark: Mark | None = None
+    input_usd: Decimal | None = None
+    """Per million tokens; ``None`` is not known."""
+    output_usd: Decimal | None = None
+    price_source: str = ""
+
+
 class Plan(Record, Shown, frozen=True, kw_only=True):
     """Entries in order plus what was pruned and why."""
 
@@ -249,20 +263,16 @@ class Plan(Record, Shown, frozen=True, kw_only=True):
     """What an unpinned entry serves; the model of the start otherwise."""
     pruned: tuple[Pruned, ...] = ()
     warnings: tuple[Pruned, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    """Live marks that cover an entry at the time of planning."""
+    standings: tuple[Standing, ...] = ()
+    """One for each entry, in a plan made to be looked at (``chain.plan()``)."""
 
     def __repr__(self) -> str:
         names = " -> ".join(f"{entry.ref}/{entry.served(self.requested_model)}" for entry in self.entries)
         return f"Plan({names})"
 
-    def mark_of(self, entry: Entry) -> Mark | None:
-        """The live mark that covers ``entry``'s pool and model, if there is one."""
-        model = entry.served(self.requested_model)
-        for mark in self.marks:
-            if mark.key.pool == entry.profile.pool and (mark.key.model is None or fnmatchcase(model, mark.key.model)):
-                return mark
-        return None
+    def standing(self, entry: Entry) -> Standing:
+        """How ``entry`` stands; nothing is known in a plan that was not made to be looked at."""
+        return self.standings[entry.index] if self.standings else Standing()
 
 
 class Variant(Record, frozen=True, kw_only=True):

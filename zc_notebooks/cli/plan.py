@@ -7,58 +7,45 @@ from typing import Annotated, Any
 import typer
 
 from zc_notebooks.cli.ask import AsJson
-from zc_notebooks.cli.output import emit, report, say, table
+from zc_notebooks.cli.output import emit, fail, report, say, table
 from zc_notebooks.errors import ZcError
-from zc_notebooks.records import Entry, Mark, Plan
+from zc_notebooks.planning import COLUMNS, lines
+from zc_notebooks.prompt_parts import InvalidRequest
+from zc_notebooks.records import Plan, Pruned
 
 
 def plan(
+    prompt: Annotated[str, typer.Argument(help="A prompt, where its effort or its length selects.")] = "",
     start: Annotated[str | None, typer.Option(metavar="REF[/MODEL]", help="Candidate to start with.")] = None,
     hint: Annotated[str | None, typer.Option(help="Name of a route.")] = None,
-    model: Annotated[str | None, typer.Option(help="Model to ask the start for.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model to ask the start for, or hint:NAME.")] = None,
+    source: Annotated[str | None, typer.Option(help="graph or chain, whatever the rule would choose.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the candidates of a call in order, and everything left out with its code."""
+    """Show the candidates of a call in order, how each stands now, and everything left out with its code."""
     import zc_notebooks as zc
 
+    if source not in (None, "graph", "chain"):
+        fail(f"--source {source!r} is neither graph nor chain")
+    options = {"start": start, "hint": hint, "model": model, "source": source}
     try:
         with zc.open(quiet=as_json) as chain:
-            made = chain.plan(start=start, hint=hint, model=model)
-    except ZcError as error:
+            made = chain.plan(prompt or None, **options)
+    except (ZcError, InvalidRequest) as error:
         report(error, as_json=as_json)
     if as_json:
         emit(plan_json(made))
         return
-    table(
-        ("", "candidate", "model", "pool", "tier", "window", "cooling until"),
-        [_line(made, entry) for entry in made.entries],
-    )
+    table(COLUMNS, lines(made))
     for item in (*made.pruned, *made.warnings):
         say(f"{item.code}: {item.path} ({item.ref})")
 
 
-def _line(made: Plan, entry: Entry) -> tuple[str, ...]:
-    mark, window = made.mark_of(entry), entry.profile.window(entry.model)
-    return (
-        str(entry.index + 1),
-        entry.ref,
-        entry.model or f"{made.requested_model} (unpinned)",
-        entry.profile.pool,
-        entry.profile.tier,
-        str(window or "-"),
-        _until(mark),
-    )
-
-
-def _until(mark: Mark | None) -> str:
-    return "-" if mark is None else f"{mark.until:%Y-%m-%d %H:%M:%S} UTC ({mark.provenance}, {mark.reason})"
-
-
 def plan_json(made: Plan) -> dict[str, Any]:
-    """The documented form of ``zc plan --json``."""
-    entries = []
+    """The documented form of ``zc plan --json``. ``pruned`` also holds the entries a call would pass over now."""
+    entries, skipped = [], []
     for entry in made.entries:
-        mark = made.mark_of(entry)
+        standing = made.standing(entry)
         entries.append(
             {
                 "provider_ref": entry.ref,
@@ -67,7 +54,10 @@ def plan_json(made: Plan) -> dict[str, Any]:
                 "billing_pool": entry.profile.pool,
                 "tier": entry.profile.tier,
                 "context_window": entry.profile.window(entry.model),
-                "cooling_until": mark.until if mark else None,
+                "cooling_until": standing.mark.until if standing.mark else None,
             }
         )
-    return {"entries": entries, "pruned": made.pruned, "warnings": made.warnings}
+        if standing.skip is not None:
+            path = entry.declared or f"providers.{entry.ref}"
+            skipped.append(Pruned(code=standing.skip, path=path, ref=entry.ref))
+    return {"entries": entries, "pruned": [*made.pruned, *skipped], "warnings": made.warnings}

@@ -45,13 +45,19 @@ def price(profile: Profile, model: str, usage: Usage, *, at: datetime | None = N
     """
     if not valid(usage):
         return UNKNOWN
-    rates = _own_rates(profile.pricing, model)
-    if rates is None and profile.tier != "local":
-        rates = list_rates(profile.family, model, usage.input_tokens or 0, at or datetime.now(UTC))
-    if rates is None:
+    found = rates(profile, model, usage.input_tokens or 0, at or datetime.now(UTC))
+    if found is None:
         return UNKNOWN
-    cost = _cost(rates, usage)
-    return UNKNOWN if cost is None else Cost(cost_usd=cost, source=rates.source)
+    cost = _cost(found, usage)
+    return UNKNOWN if cost is None else Cost(cost_usd=cost, source=found.source)
+
+
+def rates(profile: Profile, model: str, input_tokens: int, at: datetime) -> Rates | None:
+    """USD per million tokens, as :func:`price` uses them for a prompt of so many tokens; ``None`` is not known."""
+    own = _own_rates(profile.pricing, model)
+    if own is not None or profile.tier == "local":
+        return own
+    return list_rates(profile.family, model, input_tokens, at)
 
 
 def highest(profile: Profile, model: str, input_tokens: int, output_tokens: int, at: datetime) -> Decimal | None:

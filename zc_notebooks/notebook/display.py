@@ -12,8 +12,9 @@ from zc_notebooks.errors import AllCandidatesFailed, CallError
 from zc_notebooks.explanation import Explanation
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.markup import Sheet
+from zc_notebooks.planning import COLUMNS, lines
 from zc_notebooks.probe import ProbeResult
-from zc_notebooks.records import Entry, LiveMarks, Mark, Plan, Verdict
+from zc_notebooks.records import LiveMarks, Mark, Plan, Verdict
 from zc_notebooks.redact import short
 from zc_notebooks.result import Completion
 from zc_notebooks.status import Status
@@ -63,28 +64,12 @@ def _attempt(row: AttemptRow) -> tuple[str, ...]:
 
 
 def _plan(made: Plan) -> Sheet:
-    notes = tuple(f"{item.code}: {item.path} ({item.ref})" for item in (*made.pruned, *made.warnings))
+    of = f"hint {made.hint}" if made.hint is not None else f"the {made.source}"
     return Sheet(
-        title=f"Plan: {len(made.entries)} candidates from the {made.source}",
-        columns=("", "candidate", "model", "billing pool", "tier", "window", "state"),
-        rows=tuple(_entry(made, entry) for entry in made.entries),
-        notes=notes,
-    )
-
-
-def _entry(made: Plan, entry: Entry) -> tuple[str, ...]:
-    mark = made.mark_of(entry)
-    state = "open" if mark is None else f"cooling until {mark.until:%Y-%m-%d %H:%M:%S} UTC ({mark.provenance})"
-    window = entry.profile.window(entry.model)
-    model = entry.model or f"{made.requested_model} (unpinned)"
-    return (
-        str(entry.index + 1),
-        entry.ref,
-        model,
-        entry.profile.pool,
-        entry.profile.tier,
-        f"{window:,}" if window else "-",
-        state,
+        title=f"Plan: {len(made.entries)} candidates from {of}",
+        columns=COLUMNS,
+        rows=tuple(lines(made)),
+        notes=tuple(f"{item.code}: {item.path} ({item.ref})" for item in (*made.pruned, *made.warnings)),
     )
 
 
