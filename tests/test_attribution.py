@@ -60,9 +60,10 @@ NO_RECORD: dict[str, tuple[str, dict[str, list[Any]], dict[str, Any]]] = {
     "a retry": (chain_toml("a"), {"a": [chat_error(500), OK]}, {}),
     "an empty answer, then a good one": (chain_toml("a", "b"), {"a": [chat_answer(" "), OK], "b": [OK]}, {}),
     "a pin that differs from the request": (
-        graph(profile("a", model="pinned")),
+        graph(profile("a", model="pinned"))
+        + '[[model_routes]]\nhint = "fast"\nmodel_provider = "custom.a"\nmodel = "wanted"\n',
         {"a": [OK]},
-        {"start": "custom.a/pinned"},
+        {"hint": "fast"},
     ),
     "a model named for the call": (chain_toml("a", "b"), {"a": [OK], "b": [OK]}, {"model": "another"}),
     "an unknown hint on a pin": (graph(profile("a", model="pinned")), {"a": [OK]}, {"hint": "nowhere"}),

@@ -16,6 +16,7 @@ import pytest
 import zc_notebooks as zc
 from tests.fleet import KEYS, chain_toml, profile
 from zc_notebooks.attribution import REDACTED
+from zc_notebooks.cli.app import run
 from zc_notebooks.config.load import load_config
 from zc_notebooks.events import Final, Notice, Text
 from zc_notebooks.live_config import BrokenEditWarning, LiveConfig
@@ -175,6 +176,43 @@ def test_what_was_said_holds_no_line_of_the_file(tmp_path: Path, capsys: pytest.
     err = capsys.readouterr().err
     assert "BrokenEditWarning" in err
     assert "zz-secret" not in err
+
+
+def test_a_notebook_shows_a_standing_problem(tmp_path: Path) -> None:
+    """The chain's own picture says why another configuration is in force than the file holds."""
+    desk = Desk(tmp_path)
+    desk.write("[x")
+    told(desk.ask)
+    assert "is not valid TOML" in str(desk.chain._repr_html_())
+    desk.write(FIRST)
+    assert "is not valid TOML" not in str(desk.chain._repr_html_())
+
+
+def test_a_conversation_in_the_terminal_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``zc chat``: a broken edit between two turns is a warning in words, once; the mended one is in force."""
+    desk = Desk(tmp_path)
+    edits = iter([FIRST, "[x", "[x", OTHER])
+
+    class Typing:
+        def isatty(self) -> bool:
+            return False
+
+        def readline(self) -> str:
+            text = next(edits, None)
+            desk.write(text or FIRST)
+            return "" if text is None else "hello\n"
+
+    monkeypatch.setattr("sys.stdin", Typing())
+    monkeypatch.setattr("zc_notebooks.open", lambda **_: desk.chain, raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert run(["chat"]) == 0
+    err = capsys.readouterr().err
+    served = [line.split(",")[0] for line in err.splitlines() if line.startswith("served by")]
+    assert served == [f"served by custom.{name}/m" for name in "aaac"]
+    assert err.count("zc: warning: ") == 1
 
 
 def test_touched_only(tmp_path: Path) -> None:

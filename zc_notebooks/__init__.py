@@ -14,6 +14,7 @@ _WHERE: Final = {
     "open": "opening",
     "Chain": "chain",
     "allowed": "borders",
+    "attribution": "attribution",
     "estimate_effort": "routing.effort",
     "Effort": "routing.effort",
     "Telemetry": "routing.effort",
@@ -50,6 +51,7 @@ _WHERE: Final = {
 __all__ = ["__version__", *_WHERE]  # noqa: PLE0604 (names of the table)
 
 if TYPE_CHECKING:
+    from zc_notebooks import attribution as attribution
     from zc_notebooks import events as events
     from zc_notebooks.borders import allowed as allowed
     from zc_notebooks.chain import Chain as Chain

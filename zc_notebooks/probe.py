@@ -117,6 +117,7 @@ class _Probe:
 
     def __init__(self, chain: Chain, usable: list[Variant], timeout_s: float) -> None:
         self.chain = chain
+        self.transport = chain.transport
         self.variants = usable
         self.variant = usable[0]
         self.profile: Profile = self.variant.entry.profile
@@ -181,7 +182,7 @@ class _Probe:
         """``None`` unless the answer is a fault that the completion would meet too."""
         limit = max(self.conditions.remaining_s(), 0.001)
         try:
-            response = await self.chain.transport.send(
+            response = await self.transport.send(
                 request,
                 connect_s=min(self.profile.connect_timeout_s, limit),
                 read_s=limit,
@@ -213,7 +214,7 @@ class _Probe:
             ignore_cooldown=True,
         )
         try:
-            await drive(walk(self.variants, policy, self.conditions), self.call, self.conditions, self.chain.transport)
+            await drive(walk(self.variants, policy, self.conditions), self.call, self.conditions, self.transport)
         finally:
             self.conditions.close()
         return self._result("one small completion")

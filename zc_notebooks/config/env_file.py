@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from zc_notebooks.config.stamp import Stamp, stamp_of
 
@@ -16,18 +17,25 @@ class EnvFile:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._stamp: Stamp | None = None
-        self._settled = True
-        self._values: Mapping[str, str] = _NOTHING
+        self._read = _Read(None, settled=True, values=_NOTHING)
 
     def values(self) -> Mapping[str, str]:
         """The file's present values; the file is parsed again only when it may have changed."""
-        stamp = stamp_of(self.path)
-        if stamp != self._stamp or not self._settled:
-            read_ns = time.time_ns()
-            self._values = _NOTHING if stamp is None or self.path is None else _parse(self.path)
-            self._stamp, self._settled = stamp, stamp is None or stamp.settled(read_ns)
-        return self._values
+        known, stamp = self._read, stamp_of(self.path)
+        if stamp == known.stamp and known.settled:
+            return known.values
+        read_ns = time.time_ns()
+        values = _NOTHING if stamp is None or self.path is None else _parse(self.path)
+        self._read = _Read(stamp, settled=stamp is None or stamp.settled(read_ns), values=values)
+        return values
+
+
+class _Read(NamedTuple):
+    """One reading; replaced as a whole, because threads share a file."""
+
+    stamp: Stamp | None
+    settled: bool
+    values: Mapping[str, str]
 
 
 def _parse(path: Path) -> Mapping[str, str]:

@@ -77,7 +77,9 @@ def _chain(chain: Chain) -> Sheet:
     made = chain.plan()
     plan = _plan(made)
     where = "the embedded lab (simulated providers)" if chain.lab is not None else "zc.toml"
-    return Sheet(title=f"Chain from {where}", columns=plan.columns, rows=plan.rows, notes=plan.notes)
+    problem = chain.config_problem
+    broken = () if problem is None else (f"What was read before is in force, because: {problem}",)
+    return Sheet(title=f"Chain from {where}", columns=plan.columns, rows=plan.rows, notes=(*broken, *plan.notes))
 
 
 def _verdict(verdict: Verdict) -> Sheet:
