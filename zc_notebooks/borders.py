@@ -33,9 +33,10 @@ def allowlist() -> frozenset[str] | None:
 
 
 def narrowed(refs: Iterable[str]) -> frozenset[str]:
-    """Those of ``refs`` that are permitted here."""
+    """Those of ``refs`` that are permitted here. One ref may stand alone."""
+    named = frozenset((refs,) if isinstance(refs, str) else refs)
     outer = _ALLOWLIST.get()
-    return frozenset(refs) if outer is None else outer & frozenset(refs)
+    return named if outer is None else outer & named
 
 
 class Borders(Record, frozen=True, kw_only=True):

@@ -153,6 +153,9 @@ class Chain(Steered, Shown):
     ) -> Completion:
         """One answer, through the chain.
 
+        Where ``[effort_routing]`` is configured, a call that names no candidate and stands in no :meth:`turn` is a turn
+        of its own: classified once, and kept to its allowlist.
+
         Args:
             prompt: Text, or OpenAI-style message dictionaries, or :class:`~zc_notebooks.chat.Message` s.
             hint: Name of a route.

@@ -67,6 +67,14 @@ def test_use_holds_for_other_commands(zc: Terminal) -> None:
     assert [served(zc, COMPLEX), served(zc, SIMPLE)] == [CLOUD, HOME]
 
 
+def test_ask_says_where_a_turn_goes(zc: Terminal) -> None:
+    """168: one remark with the four fields, and no text of the prompt."""
+    assert zc("ask", COMPLEX) == 0
+    assert zc.err.splitlines()[0] == f"effort complex (length 31, policy auto): goes to {CLOUD}"
+    assert zc("ask", COMPLEX, "--start", HOME) == 0
+    assert "effort" not in zc.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "ref", "model"),
     [

@@ -171,6 +171,7 @@ def test_the_default_is_no_choice(house: Make) -> None:
     used = one.chain.use(f"{HOME}/small")
     assert (used.choice, used.standing) == (None, None)
     assert "is the default" in str(used)
+    assert repr(used) == f"Used({used})"
     assert one.chain.use(HOME).choice is None
     assert one.chain.use(f"{HOME}/small-2").choice == Choice(ref=HOME, model="small-2")
 

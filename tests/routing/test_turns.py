@@ -162,6 +162,15 @@ async def by_wider_list(house: House) -> object:
         return await house.chain.ask(SIMPLE, hint="cloud")
 
 
+async def by_the_guides_function(house: House) -> object:
+    """The function for scripts, with candidates of its own."""
+    chain = [{"provider": ref, "model": "m"} for ref in (CLOUD, THIRD)]
+    options: dict[str, Any] = {"config": house.chain.config, "environ": house.lab.environ()}
+    return await asyncio.to_thread(
+        lambda: zc.call_with_fallback(chain=chain, payload_for=lambda _candidate: SIMPLE, **options)
+    )
+
+
 async def by_inner_turn(house: House) -> object:
     """Nor is a turn inside the turn: it joins the outer one."""
     with house.chain.turn(COMPLEX):
@@ -183,6 +192,7 @@ SUB_CALLS: tuple[Way, ...] = (
     by_probe,
     by_agent,
     by_wider_list,
+    by_the_guides_function,
     by_inner_turn,
 )
 
@@ -378,6 +388,13 @@ def test_allowlists_narrow(house: Make) -> None:
             with zc.allowed([THIRD]), pytest.raises(zc.NoPermittedCandidate, match="allowlist"):
                 one.chain.ask_sync(SIMPLE, start=THIRD)
         assert one.chain.ask_sync(SIMPLE).served.provider_ref == HOME
+
+
+def test_one_ref_may_stand_alone(house: Make) -> None:
+    """A text is one ref, not a list of letters."""
+    one = house(policy=None)
+    with zc.allowed(CLOUD):
+        assert one.chain.ask_sync(SIMPLE).served.provider_ref == CLOUD
 
 
 def test_an_outer_allowlist_narrows_a_turn(house: Make) -> None:

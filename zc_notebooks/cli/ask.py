@@ -19,6 +19,7 @@ from zc_notebooks.result import Completion
 if TYPE_CHECKING:
     from zc_notebooks.chain import Chain
     from zc_notebooks.messages import Prompt
+    from zc_notebooks.routing.effort import Telemetry
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
@@ -59,7 +60,8 @@ def ask(
     }
     text = read_prompt(prompt)
     try:
-        with zc.open(on_failover=None if as_json else _hop, quiet=as_json) as chain:
+        told: dict[str, Any] = {} if as_json else {"on_failover": _hop, "on_decision": _decided}
+        with zc.open(quiet=as_json, **told) as chain:
             done = show_stream(chain, text, options) if stream and not as_json else chain.ask_sync(text, **options)
     except (ZcError, InvalidRequest) as error:
         report(error, as_json=as_json)
@@ -122,6 +124,10 @@ def show_stream(chain: Chain, prompt: Prompt, options: dict[str, Any]) -> Comple
     if stream.completion is None:
         raise RuntimeError("the stream ended without its last event")
     return stream.completion
+
+
+def _decided(facts: Telemetry) -> None:
+    say(f"effort {facts.tier} (length {facts.length}, policy {facts.policy}): goes to {facts.target}")
 
 
 def _hop(origin: Variant, to: Variant, reason: str) -> None:

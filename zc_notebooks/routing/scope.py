@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self, get_args
 
@@ -31,7 +32,7 @@ class Standing(Record, frozen=True, kw_only=True):
         return f"{self.choice} (scope {self.scope})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Used:
     """What became of a choice. As a ``with`` block, it is taken back at the end."""
 
@@ -41,7 +42,7 @@ class Used:
     standing: Standing | None
     """What has its way now, in whatever scope; ``None`` is nobody's choice."""
     sentence: str
-    undo: Callable[[], object] = field(repr=False)
+    undo: Callable[[], object]
 
     @property
     def shadowed(self) -> bool:
@@ -50,6 +51,9 @@ class Used:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def __repr__(self) -> str:
+        return f"Used({self.sentence})"
 
     def __enter__(self) -> Self:
         return self
@@ -65,6 +69,7 @@ class Overrides:
 
     def __init__(self) -> None:
         self._session: Choice | None = None
+        self._files: dict[Path | None, ChoiceFile] = {}
 
     def held(self, config: Config, scope: Scope) -> Choice | None:
         """What one scope holds."""
@@ -72,7 +77,7 @@ class Overrides:
             return self._session
         if scope == "agent":
             return _AGENT.get({}).get(self)
-        return ChoiceFile(config).read()
+        return self._file(config).read()
 
     def snapshot(self, config: Config) -> Mapping[Scope, Choice]:
         """What all scopes hold now."""
@@ -117,6 +122,12 @@ class Overrides:
             undo=lambda: self._put(config, scope, before),
         )
 
+    def _file(self, config: Config) -> ChoiceFile:
+        """Looked up at every call, so its path is worked out once."""
+        if config.path not in self._files:
+            self._files[config.path] = ChoiceFile(config)
+        return self._files[config.path]
+
     def _before(self, config: Config, scope: Scope) -> Choice | None:
         try:
             return self.held(config, scope)
@@ -127,7 +138,7 @@ class Overrides:
         if scope == "session":
             self._session = choice
         elif scope == "user":
-            ChoiceFile(config).write(choice)
+            self._file(config).write(choice)
         else:
             others = {chain: held for chain, held in _AGENT.get({}).items() if chain is not self}
             _AGENT.set(others if choice is None else {**others, self: choice})
