@@ -1,0 +1,1 @@
+"""Streams under stress: crowds, deaths, interrupts, and the properties of a turn."""
