@@ -109,7 +109,7 @@ async def probe(chain: Chain, ref: str, *, model: str | None = None, timeout_s: 
         text = "; ".join(dict.fromkeys(candidate.missing or "" for candidate in candidates))
         return ProbeResult(ref=ref, model=served, state="no key", ms=0.0, how="no request", text=text)
     run = _Probe(chain, usable, timeout_s)
-    return (await run.zero_token() if run.permitted else None) or await run.completion()
+    return await run.zero_token() or await run.completion()
 
 
 class _Probe:
@@ -153,11 +153,6 @@ class _Probe:
             borders=Borders.of(chain.config, _plan_of(self.variant)),
             budget=budget,
         )
-
-    @property
-    def permitted(self) -> bool:
-        """Whether any border lets the profile be asked; otherwise nothing is sent, the free request neither."""
-        return any(self.conditions.border(variant) is None for variant in self.variants)
 
     async def zero_token(self) -> ProbeResult | None:
         """The catalogue's free request; ``None`` when there is none or it found no fault."""
