@@ -389,7 +389,8 @@ def test_a_period_ends_at_utc_midnight(
     tmp_path: Path, start: datetime, seconds: int, day: bool, month: bool, period: str
 ) -> None:
     """Spent before, fresh after: in UTC, whatever the machine's zone."""
-    fleet = fleet_of(tmp_path, chain_toml("a", **DEAR) + borders(**{f"budget_{period}_usd": 0.44}))
+    enough_for_one = need(fleet_of(tmp_path, chain_toml("a", **DEAR)))
+    fleet = fleet_of(tmp_path, chain_toml("a", **DEAR) + borders(**{f"budget_{period}_usd": enough_for_one}))
     fleet.clock.advance((start - fleet.clock.now()).total_seconds())
     assert ask(fleet).text == "a"
     counts = {"day": day, "month": month}[period]

@@ -53,7 +53,8 @@ def ceiling(variant: Variant, request: ChatRequest, *, max_tokens: int | None, a
     profile, model = variant.entry.profile, variant.model
     if highest(profile, model, _UNLIMITED, _UNLIMITED, at) == 0:
         return Ceiling(free=True)
-    body = prepare(variant, _without_images(request), stream=False, max_tokens=max_tokens).request.body
+    # as a stream, whose body is the longer one
+    body = prepare(variant, _without_images(request), stream=True, max_tokens=max_tokens).request.body
     into = input_tokens(body, request)
     least = highest(profile, model, into, 0, at)
     out = output_tokens(body) or _longest(profile, model)
