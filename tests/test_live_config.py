@@ -535,6 +535,36 @@ def test_threads_and_loops_at_once(tmp_path: Path) -> None:
     assert desk.ask() == "custom.c"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_goes_on_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread reads the file while the process forks: the child is not left with its lock."""
+    from zc_notebooks.config import load
+
+    desk = Desk(tmp_path)
+    desk.write(OTHER)
+    reading, go = threading.Event(), threading.Event()
+
+    def slow(path: Path) -> str:
+        reading.set()
+        go.wait(5)
+        return load.read_text(path)
+
+    monkeypatch.setattr("zc_notebooks.live_config.read_text", slow)
+    worker = threading.Thread(target=desk.chain.live.now)
+    worker.start()
+    reading.wait(5)
+    threading.Timer(0.05, go.set).start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        monkeypatch.setattr("zc_notebooks.live_config.read_text", load.read_text)
+        desk.write(FIRST)
+        os._exit(0 if "custom.a" in desk.chain.config.profiles else 1)
+    worker.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_two_threads_adopt_one_object(tmp_path: Path) -> None:
     """A change is read once, whoever comes first."""
     path = tmp_path / "zc.toml"

@@ -19,7 +19,7 @@ from zc_notebooks.attribution import REDACTED, notice
 from zc_notebooks.chat import Identity
 from zc_notebooks.cli.app import run
 from zc_notebooks.events import Final, Notice, Text
-from zc_notebooks.notebook.cells import CellEvents
+from zc_notebooks.notebook.cells import CellDraft, CellEvents
 from zc_notebooks.notebook.display import sheet_of
 from zc_notebooks.records import Record
 from zc_notebooks.result import FallbackRecord
@@ -151,6 +151,26 @@ def by_cell(fleet: Fleet, capsys: pytest.CaptureFixture[str], *_: Any) -> Told:
     return Told(answer="".join(line for line in lines if not line.startswith("[")), notices=said)
 
 
+def by_draft(fleet: Fleet, _: Any, monkeypatch: pytest.MonkeyPatch) -> Told:
+    """A preview in a notebook cell that is rewritten: the notice below the text, in both forms."""
+    drawn: list[dict[str, str]] = []
+
+    class Handle:
+        def update(self, bundle: dict[str, str], **_: Any) -> None:
+            drawn.append(bundle)
+
+    def show(bundle: dict[str, str], **_: Any) -> Handle:
+        drawn.append(bundle)
+        return Handle()
+
+    monkeypatch.setattr("IPython.display.display", show)
+    asyncio.run(fleet.chain.tell("x", draft=CellDraft()))
+    text, *remarks = drawn[-1]["text/plain"].splitlines()
+    said = tuple(line[1:-1] for line in remarks if line.startswith("[Note: "))
+    assert drawn[-1]["text/html"].count("Note: ") == len(said)
+    return Told(answer=text.removeprefix("[answer] "), notices=said)
+
+
 def by_repr(fleet: Fleet, *_: Any) -> Told:
     """What a notebook shows of the answer."""
     done = asyncio.run(fleet.chain.ask("x"))
@@ -194,6 +214,7 @@ SURFACES: dict[str, Callable[..., Told]] = {
     "tell": by_tell,
     "terminal sink": by_terminal,
     "cell sink": by_cell,
+    "cell draft": by_draft,
     "repr": by_repr,
     "zc ask": command("ask", "x"),
     "zc ask --stream": command("ask", "x", "--stream"),

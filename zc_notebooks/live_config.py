@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from zc_notebooks import forks
 from zc_notebooks.config.catalogue import families
 from zc_notebooks.config.keys import Keyring, foreign_keys
 from zc_notebooks.config.load import parse_config, read_text
@@ -80,6 +81,7 @@ class LiveConfig:
         self._variables = _variables(config)
         self._seen = self._look()
         self._settled = self._seen.file is None or self._seen.file.settled(time.time_ns())
+        forks.register(self)
         self._good = _Source(None if self._seen.file is None else _text_of(config.path), *self._seen[1:])
 
     def now(self) -> InForce:
@@ -91,6 +93,15 @@ class LiveConfig:
     def reload(self) -> InForce:
         """The same, whatever the file's time says; a problem that stands is said again."""
         return self.held if self.held.config.path is None else self._locked(lambda: self._read(anew=True))
+
+    def before_fork(self) -> None:
+        """Nobody is reading while the process forks, so that the child can read."""
+        self._lock.acquire()
+
+    def after_fork(self, *, child: bool) -> None:
+        """Both sides go on."""
+        del child
+        self._lock.release()
 
     # -- inside -----------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterable, Callable
-from typing import Protocol, TextIO
+from collections.abc import AsyncIterable, Awaitable, Callable
+from functools import partial
+from typing import Protocol, TextIO, runtime_checkable
 
 from zc_notebooks.events import Event, Final, Notice, Reasoning, Redraft, Text
 from zc_notebooks.result import Completion
@@ -31,6 +32,15 @@ class DraftSink(Protocol):
         ...
 
 
+@runtime_checkable
+class Remarks(Protocol):
+    """A draft sink that also shows what the chain itself has to say, beside the text and never in it."""
+
+    async def remark(self, text: str) -> None:
+        """Takes one sentence; what is drawn next may show it."""
+        ...
+
+
 async def deliver(events: AsyncIterable[Event], sink: EventSink | None, draft: DraftSink | None) -> Completion:
     """Feeds both sinks until the last event. Raises whatever the turn or the event sink raises."""
     text = ""
@@ -45,16 +55,20 @@ async def deliver(events: AsyncIterable[Event], sink: EventSink | None, draft: D
         elif isinstance(event, Final):
             done = event.completion
             text = done.text
-        if draft is not None and isinstance(event, Text | Redraft | Final):
-            draft = await _drawn(draft, text, final=isinstance(event, Final))
+        if draft is None:
+            continue
+        if isinstance(event, Text | Redraft | Final):
+            draft = await _drawn(partial(draft.draft, text, final=isinstance(event, Final)), draft)
+        elif isinstance(event, Notice) and isinstance(draft, Remarks):
+            draft = await _drawn(partial(draft.remark, event.text), draft)
     if done is None:
         raise RuntimeError("the turn ended without its last event")
     return done
 
 
-async def _drawn(draft: DraftSink, text: str, *, final: bool) -> DraftSink | None:
+async def _drawn(draw: Callable[[], Awaitable[None]], draft: DraftSink) -> DraftSink | None:
     try:
-        await draft.draft(text, final=final)
+        await draw()
     except Exception as error:  # noqa: BLE001 (a preview that cannot be drawn must not end the turn)
         warnings.warn(f"the draft could not be shown and is dropped: {type(error).__name__}: {error}", stacklevel=2)
         return None

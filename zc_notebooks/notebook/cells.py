@@ -35,6 +35,11 @@ class CellDraft:
 
     def __init__(self) -> None:
         self._handle: Any = None
+        self._remarks: list[str] = []
+
+    async def remark(self, text: str) -> None:
+        """A sentence of the chain's own, drawn below the text with the next draft."""
+        self._remarks.append(redact(text))
 
     async def draft(self, text: str, *, final: bool) -> None:
         """See :class:`~zc_notebooks.sinks.DraftSink`."""
@@ -42,10 +47,11 @@ class CellDraft:
 
         show: Any = shell.display
         word = "answer" if final else "draft"
-        body = escape(redact(text))
+        body = f'<p style="white-space:pre-wrap">{escape(redact(text))}</p>'
+        below = "".join(f"<p><em>{escape(remark)}</em></p>" for remark in self._remarks)
         bundle = {
-            "text/plain": f"[{word}] {redact(text)}",
-            "text/html": f'<div class="zc"><p><em>{word}</em></p><p style="white-space:pre-wrap">{body}</p></div>',
+            "text/plain": "\n".join([f"[{word}] {redact(text)}", *(f"[{remark}]" for remark in self._remarks)]),
+            "text/html": f'<div class="zc"><p><em>{word}</em></p>{body}{below}</div>',
         }
         if self._handle is None:
             self._handle = show(bundle, raw=True, display_id=True)
