@@ -184,12 +184,17 @@ class Waitless(Chain):
         super().__init__(*args, **{**options, "random": lambda: -10.0})
 
 
+def _nothing() -> Any:
+    raise AssertionError("the inner stream begins its own turn")
+
+
 class _Reader(Stream):
     """A stream whose interruption is covered up."""
 
     def __init__(
         self, inner: Stream, end: Callable[[StreamInterruptedAfterOutput], AsyncGenerator[Event, None]]
     ) -> None:
+        super().__init__(_nothing)
         self._inner = inner
         self._events = self._covered(end)
 
