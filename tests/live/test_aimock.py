@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.live.asking import PLACES, Asker
+import zc_notebooks as zc
+from tests.live.asking import PLACES, Asker, config_text
 from tests.live.processes import aimock, started
+from zc_notebooks.chain import Chain
 from zc_notebooks.chat import ImagePart, Message, TextPart, ToolCall, text_message
+from zc_notebooks.clock import SystemClock
+from zc_notebooks.config.load import parse_config
 from zc_notebooks.errors import AllCandidatesFailed, StreamInterruptedAfterOutput
 from zc_notebooks.events import Reasoning, Redraft
 from zc_notebooks.records import WireName
+from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.testing import ManualClock
 
 PLAIN = "Seventeen times twenty-three is 391. Ünïcode – 数 🎉 too."
@@ -274,3 +280,62 @@ def test_a_chain_over_all_six_wires(asker: Asker, *, streamed: bool) -> None:
     assert (done.text, done.served.provider_ref) == ("served by the last one", PLACES["cohere_v2"].ref)
     failed = dict.fromkeys(row.reason for row in done.attempts if row.kind == "attempt" and not row.accepted)
     assert list(failed) == ["minute_limit", "capacity", "server_error", "balance"]
+
+
+@both
+@wires
+@pytest.mark.parametrize("border", ["allowlist", "tiers", "hint"])
+def test_borders_by_its_own_journal(url: str, tmp_path: Path, wire: WireName, border: str, *, streamed: bool) -> None:
+    """Behaviour 157 and spec 2.7: every other wire is healthy and nearer, and the journal has requests to one alone."""
+    place = PLACES[wire]
+    text = config_text(url).replace(
+        f"[providers.{place.family}.at]\n", f'[providers.{place.family}.at]\ntier = "trial"\n'
+    )
+    text = text.replace(
+        f'model = "{place.model}"\nvision', f'model = "{place.model}"\nfallback = [{others(wire)}]\nvision', 1
+    )
+    text += f'[[model_routes]]\nhint = "one"\nmodel_provider = "{place.ref}"\nmodel = "x"\nallow_tiers = ["trial"]\n'
+    config = parse_config(text, base_dir=tmp_path, source="zc.toml")
+    clock = SystemClock()
+    before = len(entries(url))
+    limits = {"allowlist": {}, "tiers": {"allow_tiers": ["trial"]}, "hint": {"hint": "one"}}[border]
+    with (
+        Chain(config, clock=clock, ledger=tmp_path, marks=Marks(None, clock=clock), environ={}) as chain,
+        zc.allowed([place.ref]) if border == "allowlist" else nullcontext(),
+        pytest.raises(AllCandidatesFailed) as failed,
+    ):
+        for _ in chain.stream_sync("no luck", **limits) if streamed else [chain.ask_sync("no luck", **limits)]:
+            pass
+    asked = entries(url)[before:]
+    attempts = [row for row in failed.value.rows if row.kind == "attempt"]
+    assert len(asked) == len(attempts) > 0
+    assert {path_of(entry) for entry in asked} == {path_of(entry) for entry in asked[:1]}
+    assert {row.provider_ref for row in attempts} == {place.ref}
+    assert wire_path(wire) in path_of(asked[0])
+
+
+def others(wire: WireName) -> str:
+    """Refs of all other wires, as a TOML list's inside."""
+    return ", ".join(f'"{place.ref}"' for other, place in PLACES.items() if other != wire)
+
+
+def entries(url: str) -> Any:
+    """The whole journal."""
+    return httpx.get(f"{url}/__aimock/journal", timeout=5).json()
+
+
+def path_of(entry: Any) -> str:
+    return str(entry["path"])
+
+
+def wire_path(wire: WireName) -> str:
+    """What only this wire's addresses have."""
+    paths: dict[WireName, str] = {
+        "openai_chat": "/chat/completions",
+        "openai_responses": "/responses",
+        "anthropic_messages": "/messages",
+        "gemini": "ateContent",
+        "ollama": "/api/chat",
+        "cohere_v2": "/v2/chat",
+    }
+    return paths[wire]
