@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -298,7 +299,7 @@ def test_a_cancelled_call_keeps_what_it_may_have_cost(tmp_path: Path, monkeypatc
 
 
 def test_nothing_stays_reserved_for_a_request_that_was_never_sent(tmp_path: Path) -> None:
-    """A hook that raises before the attempt, and a stream that is dropped unread, free what was set aside."""
+    """A hook that raises before the attempt frees what was set aside."""
     fleet = fleet_of(tmp_path, chain_toml("a", "b", **DEAR) + borders(budget_day_usd=5.0), a=[chat_error(400)])
 
     def raises(*_: Any) -> None:
@@ -308,6 +309,36 @@ def test_nothing_stays_reserved_for_a_request_that_was_never_sent(tmp_path: Path
     with pytest.raises(RuntimeError, match="stop here"):
         ask(fleet)
     assert (fleet.called, left(fleet)) == (["a"], Decimal(5))
+
+
+def test_a_request_without_a_row_keeps_what_it_may_have_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes wrong between the answer and its row, the money may be gone."""
+
+    def fails(*_: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    fleet = fleet_of(tmp_path, chain_toml("a", **DEAR) + borders(budget_day_usd=5.0))
+    monkeypatch.setattr("zc_notebooks.reliability.reliable.judge", fails)
+    with pytest.raises(RuntimeError, match="a bug"):
+        ask(fleet)
+    assert (fleet.rows, spent(fleet)) == ([], need(fleet))
+
+
+def test_calls_of_worker_threads_share_one_budget(tmp_path: Path) -> None:
+    """Eight threads, money for two at a time and at least: nobody overspends, nothing stays reserved."""
+    limit = Decimal("1.0")
+    fleet = fleet_of(tmp_path, chain_toml("a", **DEAR) + borders(budget_day_usd=limit))
+
+    def call(_: int) -> bool:
+        try:
+            return fleet.chain.ask_sync("hi").text == "a"
+        except zc.NoPermittedCandidate:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        answered = sum(pool.map(call, range(64)))
+    assert answered == len(fleet.called) > 2
+    assert spent(fleet) == answered * PAID <= limit
 
 
 def test_concurrent_calls_share_one_budget(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import zc_notebooks as zc
 from tests.fleet import Fleet
 from tests.test_budget import DEAR, FREE, ask, borders, chain_toml, dear_and_free, fleet_of
 from zc_notebooks import shared_file
-from zc_notebooks.budget import spend_file
+from zc_notebooks.budget import spend_file, spending
 from zc_notebooks.budget.spend_file import Reservation
 from zc_notebooks.budget.spending import BudgetWarning, PeriodLimits, Shortage, Spending, Unusable
 from zc_notebooks.testing import ManualClock, chat_answer
@@ -36,6 +36,7 @@ def path() -> Path:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_file, "BUSY_S", 0.02)
+    monkeypatch.setattr(spending, "PATIENCE_S", 0.02)
 
 
 @pytest.fixture

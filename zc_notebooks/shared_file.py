@@ -92,8 +92,10 @@ def open_file(
     return connection
 
 
-def patiently(act: Callable[[], T], *, briefly: bool = False) -> T:
+def patiently(act: Callable[[], T], *, briefly: bool = False, for_s: float | None = None) -> T:
     """Does ``act``, again and again for :data:`BUSY_S` while others hold the file. ``act`` must be safe to repeat.
+
+    ``for_s``: seconds in place of :data:`BUSY_S`.
 
     ``briefly``: gives up after the first try, for a file that somebody is known to sit on.
 
@@ -105,7 +107,7 @@ def patiently(act: Callable[[], T], *, briefly: bool = False) -> T:
             return act()
         except sqlite3.OperationalError as error:
             raced = is_busy(error) or "duplicate column" in str(error)
-            deadline = deadline or time.monotonic() + BUSY_S
+            deadline = deadline or time.monotonic() + (BUSY_S if for_s is None else for_s)
             if briefly or not raced or time.monotonic() >= deadline:
                 raise
             time.sleep(0.0005)

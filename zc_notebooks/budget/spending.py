@@ -26,6 +26,8 @@ from zc_notebooks.records import Record
 
 T = TypeVar("T")
 PeriodName = Literal["day", "month"]
+PATIENCE_S: Final = 2.0
+"""How long to wait for another process: longer than for marks, because giving up refuses a call its money."""
 _FILE_ERRORS: Final = (sqlite3.Error, OSError, ValueError)
 _MAX_PENDING: Final = 1000
 
@@ -129,7 +131,7 @@ class Spending:
         with self._lock:
             try:
                 connection = self._connected()
-                return shared_file.patiently(lambda: act(connection))
+                return shared_file.patiently(lambda: act(connection), for_s=PATIENCE_S)
             except _FILE_ERRORS as error:
                 if not shared_file.is_busy(error):
                     self.close()
