@@ -7,13 +7,15 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import zc_notebooks as zc
-from tests.routing.homes import CLOUD, COMPLEX, HOME, SIMPLE, THIRD, House
+from tests.routing.homes import CLOUD, COMPLEX, HOME, SIMPLE, THIRD, House, config_text
 from zc_notebooks.events import Event
+from zc_notebooks.lab import Lab
 from zc_notebooks.routing.router import RouterModelProvider
 from zc_notebooks.routing.turns import OpenTurn
 
@@ -359,6 +361,18 @@ def test_without_effort_routing_nothing_is_classified(house: Make) -> None:
     one.chain.ask_sync(SIMPLE)
     assert list(dict.fromkeys(row.turn_id for row in one.rows)) == [turn.id, "mine", None]
     assert one.told == []
+
+
+def test_an_edit_of_the_policy_holds_from_the_next_turn(house: Make, lab: Lab, tmp_path: Path) -> None:
+    """163: a turn is decided once; the file as it is then decides the next one."""
+    file = tmp_path / "zc.toml"
+    file.write_text(config_text(lab), encoding="utf-8")
+    one = house()
+    with one.chain.turn(COMPLEX):
+        file.write_text(config_text(lab, policy="auto"), encoding="utf-8")
+        assert one.chain.ask_sync(COMPLEX).served.provider_ref == HOME
+    assert one.chain.ask_sync(COMPLEX).served.provider_ref == CLOUD
+    assert [facts.policy for facts in one.told] == ["never", "auto"]
 
 
 def test_telemetry_holds_no_text(house: Make, caplog: pytest.LogCaptureFixture) -> None:
