@@ -39,6 +39,8 @@ SHAPES: Final[Mapping[str, str]] = {
     "cancelled": "triangle-right",
     "skipped": "stroke",
 }
+PALE: Final = ("#BFE6DA", "#F6DCA6", "#BBD9EC", "#EBCBDC", "#D9D9D9", "#E3D9B8")
+"""Grounds that dark words stand on; told apart by lightness too."""
 NOTHING: Final = "no attempts yet"
 
 _WIDTH: Final = 460
@@ -106,6 +108,43 @@ def timeline(frame: pl.DataFrame, *, title: str = "Attempts over time") -> alt.L
         shape=alt.Shape("outcome:N", scale=shapes, legend=legend)
     )
     return _dress([bars, marks], title, describe_timeline(frame), height=_STEP * 3 // 2 * len(refs))
+
+
+def served(frame: pl.DataFrame, *, row: str, column: str, title: str = "Who served") -> alt.LayerChart:
+    """A grid with the name of whoever served in each field; the colour repeats the name.
+
+    Args:
+        frame: One line per field: ``row``, ``column`` and ``served``.
+        row: Column of the frame that names the lines of the grid.
+        column: Column that names its columns.
+        title: Above the chart.
+    """
+    import altair as alt
+
+    if frame.is_empty():
+        return _empty(title)
+    rows, columns, names = (frame[name].unique(maintain_order=True).to_list() for name in (row, column, "served"))
+    colours = alt.Scale(domain=names, range=[PALE[place % len(PALE)] for place in range(len(names))])
+    base = alt.Chart(_data(frame.select(row, column, "served"))).encode(
+        y=_rows(row, rows),
+        x=alt.X(f"{column}:N", sort=None, title=None, scale=alt.Scale(domain=columns), axis=_above()),
+        tooltip=[f"{row}:N", f"{column}:N", "served:N"],
+    )
+    fields = base.mark_rect(stroke=_PAPER, strokeWidth=3).encode(
+        color=alt.Color("served:N", scale=colours, legend=None)
+    )
+    words = base.mark_text(color=_INK, fontSize=12).encode(text="served:N")
+    told = "; ".join(
+        f"{line[column]}, {line[row]}: {line['served']}" for line in frame.select(row, column, "served").to_dicts()
+    )
+    return _dress([fields, words], title, f"{title}. {told}.", height=_STEP * 3 // 2 * len(rows))
+
+
+def _above() -> alt.Axis:
+    """Names above the columns."""
+    import altair as alt
+
+    return alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False)
 
 
 def _in_time(frame: pl.DataFrame) -> tuple[pl.DataFrame, alt.X, str]:

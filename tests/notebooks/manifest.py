@@ -6,4 +6,5 @@ NOTEBOOKS = {
     "01_first_answer.ipynb": "strict",
     "02_why_did_it_fail.ipynb": "strict",
     "03_streams_that_break.ipynb": "strict",
+    "04_routes_and_borders.ipynb": "strict",
 }
