@@ -116,10 +116,9 @@ class Spending:
         self._complain()
 
     def close(self) -> None:
-        """Closes the file; it is opened again when it is needed."""
+        """Closes the file; it is opened again when it is needed. What was in memory alone is gone."""
         with self._lock:
-            if self.path is not None:
-                self._disconnect()
+            self._disconnect()
 
     def _day(self) -> str:
         return self._clock.now().astimezone(UTC).date().isoformat()
@@ -134,7 +133,7 @@ class Spending:
                 return shared_file.patiently(lambda: act(connection), for_s=PATIENCE_S)
             except _FILE_ERRORS as error:
                 if not shared_file.is_busy(error):
-                    self.close()
+                    self._let_go()
                 fix = "close what holds" if shared_file.is_busy(error) else "mend or delete"
                 raise Unusable(f"the spend file cannot be used ({error}): {fix} {self.path}") from error
 
@@ -173,6 +172,11 @@ class Spending:
         if shared_file.identity(path).main != was.main:
             self._say(f"{path} was removed or replaced while in use; what was spent before no longer counts")
 
+    def _let_go(self) -> None:
+        """Closes a file; memory has no second copy."""
+        if self.path is not None:
+            self._disconnect()
+
     def _disconnect(self) -> None:
         if self._connection is not None:
             with suppress(sqlite3.Error):
@@ -193,7 +197,7 @@ class Spending:
     def before_fork(self) -> None:
         """Nobody is inside, and no file is open, while the process forks."""
         self._lock.acquire()
-        self.close()
+        self._let_go()
 
     def after_fork(self, *, child: bool) -> None:
         """Undoes :meth:`before_fork`; what waits to be written is the parent's."""
