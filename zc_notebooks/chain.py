@@ -18,7 +18,7 @@ from zc_notebooks.calling import Call, Limits, Site, begin
 from zc_notebooks.chain_transport import ChainTransport
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.clock import Clock, SystemClock
-from zc_notebooks.config.keys import Keyring, foreign_keys
+from zc_notebooks.config.keys import foreign_keys
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.ledger.append import LedgerWriter
@@ -81,7 +81,6 @@ class Chain(Steered, Shown):
         lab: Lab | None = None,
     ) -> None:
         self.live = LiveConfig(config, os.environ if environ is None else environ, adopted=self._adopt)
-        """The configuration in force and the file it comes from."""
         self.lab = lab
         self.on_decision = on_decision
         self.clock = clock or SystemClock()
@@ -103,26 +102,6 @@ class Chain(Steered, Shown):
             on_failover=on_failover,
             notice_mode=lambda: self.config.model_fallback_notice,
         )
-
-    @property
-    def config(self) -> Config:
-        """What a turn that begins now goes by: a changed file is read, a broken one is said and changes nothing."""
-        return self.live.now().config
-
-    @property
-    def config_problem(self) -> ConfigError | None:
-        """Why the file as it stands cannot be used, while what was read before stays in force; else ``None``."""
-        self.live.now()
-        return self.live.problem
-
-    def reload(self) -> Config:
-        """Reads the file now, changed or not, and returns what is in force. Warns when the file cannot be used."""
-        return self.live.reload().config
-
-    @property
-    def keys(self) -> Keyring:
-        """The credentials of the configuration in force."""
-        return self.live.now().keys
 
     @property
     def on_attempt(self) -> OnAttempt | None:

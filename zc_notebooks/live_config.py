@@ -177,6 +177,33 @@ class LiveConfig:
         return None
 
 
+class Configured:
+    """What has a live configuration: the part of a chain that users look at."""
+
+    live: LiveConfig
+    """The configuration in force and the file it comes from."""
+
+    @property
+    def config(self) -> Config:
+        """What a turn that begins now goes by: a changed file is read, a broken one is said and changes nothing."""
+        return self.live.now().config
+
+    @property
+    def config_problem(self) -> ConfigError | None:
+        """Why the file as it stands cannot be used, while what was read before stays in force; else ``None``."""
+        self.live.now()
+        return self.live.problem
+
+    def reload(self) -> Config:
+        """Reads the file now, changed or not, and returns what is in force. Warns when the file cannot be used."""
+        return self.live.reload().config
+
+    @property
+    def keys(self) -> Keyring:
+        """The credentials of the configuration in force."""
+        return self.live.now().keys
+
+
 def _text_of(path: Path | None) -> str | None:
     try:
         return None if path is None else read_text(path)

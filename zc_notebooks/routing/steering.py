@@ -9,6 +9,7 @@ from functools import cached_property
 
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.config.schema import Config
+from zc_notebooks.live_config import Configured
 from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.reliability.materialize import Ask, read_hint
 from zc_notebooks.routing.effort import Decision, Telemetry, decide, estimate_effort, telemetry
@@ -20,16 +21,11 @@ OnDecision = Callable[[Telemetry], object]
 _log = logging.getLogger("zc_notebooks.routing")
 
 
-class Steered:
+class Steered(Configured):
     """The part of a chain that says where calls go when they do not say so themselves."""
 
     on_decision: OnDecision | None = None
     """Called with four fields for each classified turn, never with text of it."""
-
-    @property
-    def config(self) -> Config:
-        """The configuration in force."""
-        raise NotImplementedError
 
     @cached_property
     def overrides(self) -> Overrides:
