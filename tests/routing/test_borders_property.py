@@ -127,7 +127,11 @@ async def thread(chain: Chain, hint: str | None, **limits: Any) -> None:
 
 
 async def task(chain: Chain, hint: str | None, **limits: Any) -> None:
-    await asyncio.gather(*(asyncio.create_task(chat(chain, hint, **limits)) for _ in range(2)))
+    calls = [asyncio.create_task(chat(chain, hint, **limits)) for _ in range(2)]
+    await asyncio.wait(calls)  # both to their end: a request still under way would stand in the next example's log
+    for error in [call.exception() for call in calls]:
+        if error is not None:
+            raise error
 
 
 async def sub_calls(chain: Chain, hint: str | None, **limits: Any) -> None:
