@@ -90,12 +90,16 @@ class Stream:
 
 
 class SyncStream:
-    """The same for synchronous code: ``for event in chain.stream_sync("…"): …``. Ctrl-C and ``close`` stop it."""
+    """The same for synchronous code: ``for event in chain.stream_sync("…"): …``. Ctrl-C and ``close`` stop it.
+
+    A loop over it that is left early closes its socket, unless a name still holds it: then ``with`` or ``close`` does,
+    or the end of the process.
+    """
 
     def __init__(self, stream: Stream, thread: LoopThread) -> None:
         self._stream = stream
         self._thread = thread
-        self._running = self._run()
+        self._running = _pulling(stream, thread)  # it does not know this object: dropping it closes the stream at once
 
     @property
     def completion(self) -> Completion | None:
@@ -128,17 +132,12 @@ class SyncStream:
         finally:
             self._stream.leave()
 
-    def _run(self) -> Generator[Event, None, None]:
-        """Pulls one event at a time: what the caller has not taken has not been shown."""
-        try:
-            while True:
-                try:
-                    yield self._thread.run(_next(self._stream))
-                except StopAsyncIteration:
-                    return
-        finally:
-            with suppress(RuntimeError):
-                self._thread.run(self._stream.aclose())
+
+def _pulling(stream: Stream, thread: LoopThread) -> Generator[Event, None, None]:
+    """Pulls one event at a time: what the caller has not taken has not been shown."""
+    with thread.holding(stream.aclose), suppress(StopAsyncIteration):
+        while True:
+            yield thread.run(_next(stream))
 
 
 async def _next(stream: Stream) -> Event:

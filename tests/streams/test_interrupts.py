@@ -1,0 +1,219 @@
+"""Ctrl-C in scripts, commands and notebook cells: the socket closes, a row says so, nothing is retried (spec 5.5)."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_client.manager import KernelManager
+
+import zc_notebooks as zc
+from tests.streams.holding import LIMIT_S, WORDS, Holding, config, holding
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HEAD = """
+import sys, threading
+import zc_notebooks as zc
+from zc_notebooks.events import Text
+from zc_notebooks.sinks import CallableSink
+
+def show(event):
+    if isinstance(event, Text):
+        print(event.text, flush=True)
+
+def stay(event):
+    show(event)
+    if isinstance(event, Text) and event.text == "three ":
+        threading.Event().wait()
+"""
+
+SCRIPTS = {
+    "a stream that waits": """
+for event in zc.open().stream_sync("hold"):
+    show(event)
+""",
+    "a stream with a name that waits": """
+chain = zc.open()
+stream = chain.stream_sync("hold")
+for event in stream:
+    show(event)
+""",
+    "a loop body": """
+for event in zc.open().stream_sync("hold"):
+    stay(event)
+""",
+    "a loop body over a named stream": """
+chain = zc.open()
+stream = chain.stream_sync("hold")
+for event in stream:
+    stay(event)
+""",
+    "a stream without its head": """
+for event in zc.open().stream_sync("silent"):
+    show(event)
+""",
+    "ask_sync": """
+zc.open().ask_sync("silent")
+""",
+    "asyncio.run": """
+import asyncio
+
+async def main():
+    async with zc.open().stream("hold") as events:
+        async for event in events:
+            show(event)
+
+asyncio.run(main())
+""",
+}
+COMMANDS = {
+    "zc ask --stream": ["ask", "--stream", "hold"],
+    "zc ask --stream without its head": ["ask", "--stream", "silent"],
+    "zc ask": ["ask", "silent"],
+    "zc ask --json": ["ask", "--json", "silent"],
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Holding]:
+    """A provider that holds the line, and its ``zc.toml``."""
+    with holding() as one:
+        (tmp_path / "zc.toml").write_text(config(one), encoding="utf-8")
+        yield one
+
+
+def interrupted(command: list[str], folder: Path, server: Holding) -> tuple[int, str, str]:
+    """Runs a process until its provider holds the line and it has shown what it can, then sends SIGINT."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "ZC_CONFIG": str(folder / "zc.toml"), "PYTHONUNBUFFERED": "1"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, bufsize=0, cwd=folder, env=environ) as process:
+        assert process.stdout is not None
+        try:
+            assert server.asked.wait(LIMIT_S), process.stderr
+            seen = ""
+            while "hold" in " ".join(command) and not seen.rstrip().endswith(WORDS[-1].strip()):
+                letter = process.stdout.read(1)
+                assert letter, seen
+                seen += letter.decode()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=LIMIT_S)
+        finally:
+            process.kill()
+    return process.returncode, seen + out.decode(), err.decode()
+
+
+def check(folder: Path, server: Holding, mode: str) -> None:
+    """One request, its socket closed, one row that says it was cancelled."""
+    assert server.left.wait(LIMIT_S)
+    assert server.requests == 1
+    rows = zc.Ledger(folder / "ledger").attempts()
+    assert rows.select("kind", "mode", "status", "accepted").rows() == [("attempt", mode, "cancelled", False)]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_ctrl_c_in_a_script(name: str, tmp_path: Path, server: Holding) -> None:
+    """133, 136: KeyboardInterrupt comes out of the call, or of the loop's body, and the process ends by itself."""
+    status, out, err = interrupted([sys.executable, "-c", HEAD + SCRIPTS[name]], tmp_path, server)
+    assert status == -signal.SIGINT
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert not [word for word in ("never awaited", "never retrieved", "Exception ignored", "Fatal") if word in err]
+    assert out.split() == (["one", "two", "three"] if "hold" in SCRIPTS[name] else [])
+    check(tmp_path, server, "chat" if name == "ask_sync" else "stream")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_ctrl_c_in_a_command(name: str, tmp_path: Path, server: Holding) -> None:
+    """133: exit status 130, what was shown stays and ends its line, and one word on standard error."""
+    command = [sys.executable, "-m", "zc_notebooks.cli", *COMMANDS[name]]
+    status, out, err = interrupted(command, tmp_path, server)
+    assert (status, err) == (130, "cancelled\n")
+    assert out == ("one two three \n" if "hold" in command else "")
+    check(tmp_path, server, "stream" if "--stream" in command else "chat")
+
+
+# -- a kernel --------------------------------------------------------------------------------------------------------
+
+CELLS = {
+    "stream_sync waits": 'for event in chain.stream_sync("hold"):\n    show(event)',
+    "the body of stream_sync": 'for event in chain.stream_sync("hold"):\n    stay(event)',
+    "the body of a with": 'with chain.stream_sync("hold") as events:\n    for event in events:\n        stay(event)',
+    "ask_sync": 'print("three", flush=True)\nchain.ask_sync("silent")',
+    "an awaited stream": 'async with chain.stream("hold") as all:\n    async for event in all:\n        show(event)',
+    "an awaited ask": 'print("three", flush=True)\nawait chain.ask("silent")',
+    "sinks": 'await chain.tell("hold", events=CallableSink(show))',
+}
+NEXT = 'print(chain.ask_sync("hello").text, chain.ledger.attempts()["status"].to_list(), flush=True)'
+
+
+class Kernel:
+    """A real kernel; what it prints is waited for, never time."""
+
+    def __init__(self, manager: KernelManager, client: Any) -> None:
+        self._manager = manager
+        self._client = client
+
+    def run(self, source: str, interrupt_at: str | None = None, server: Holding | None = None) -> tuple[str, str]:
+        """Status of the reply (with the exception's name) and what was printed."""
+        sent = self._client.execute(source, store_history=False)
+        printed = ""
+        while True:
+            message = self._client.get_iopub_msg(timeout=LIMIT_S)
+            if message["parent_header"].get("msg_id") != sent:
+                continue
+            content = message["content"]
+            if message["msg_type"] == "stream":
+                printed += content["text"]
+                if interrupt_at is not None and interrupt_at in printed:
+                    assert server is not None
+                    assert server.asked.wait(LIMIT_S)
+                    self._manager.interrupt_kernel()
+                    self._client.kernel_info()  # wakes the kernel's loop: an awaiting one may sleep on after the signal
+                    interrupt_at = None
+            elif content.get("execution_state") == "idle":
+                reply = self._reply(sent)
+                return reply.get("ename", reply["status"]), printed
+
+    def _reply(self, sent: str) -> dict[str, Any]:
+        while True:
+            reply = self._client.get_shell_msg(timeout=LIMIT_S)
+            if reply["parent_header"].get("msg_id") == sent:
+                return dict(reply["content"])
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    """One kernel for all cells: after each interrupt it has to go on."""
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=str(ROOT))
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=LIMIT_S)
+        yield Kernel(manager, client)
+    except queue.Empty:
+        pytest.fail("the kernel said nothing more")
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CELLS)
+def test_a_kernel_interrupt(name: str, tmp_path: Path, server: Holding, kernel: Kernel) -> None:
+    """133: the cell ends with KeyboardInterrupt or a cancel, and the next cell is answered over the same chain."""
+    assert kernel.run(f"{HEAD}\nchain = zc.open({str(tmp_path / 'zc.toml')!r})") == ("ok", "")
+    status, printed = kernel.run(CELLS[name], WORDS[-1].strip(), server)
+    assert status in ("KeyboardInterrupt", "CancelledError")
+    assert printed.split() == (["one", "two", "three"] if "hold" in CELLS[name] else ["three"])
+    check(tmp_path, server, "stream" if "hold" in CELLS[name] else "chat")
+    assert kernel.run(NEXT) == ("ok", "answered ['cancelled', 'ok']\n")
+    assert kernel.run("chain.close()") == ("ok", "")
