@@ -41,8 +41,8 @@ class OpenStream(Protocol):
         """Lower-case names."""
         ...
 
-    def chunks(self) -> AsyncIterator[bytes]:
-        """Raw body bytes."""
+    def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Raw body bytes; closed by who reads them."""
         ...
 
     async def read_body(self, limit: int = ERROR_BODY) -> bytes:
@@ -184,17 +184,17 @@ class StreamAttempt:
         decoder = wire_of(self._variant).decoder(
             response.headers, anthropic_completion=self._profile.anthropic_completion
         )
-        chunks = aiter(response.chunks())
         interrupted: str | None = None
         try:
-            while not decoder.closed:
-                chunk = await self._next(chunks, decoder)
-                if chunk is None:
-                    break
-                for event in decoder.feed(chunk):
-                    for shown in self._forwarded(event):
-                        yield shown
-                        self._shown.look()
+            async with aclosing(response.chunks()) as chunks:  # left to the collector, it would be a task of its own
+                while not decoder.closed:
+                    chunk = await self._next(chunks, decoder)
+                    if chunk is None:
+                        break
+                    for event in decoder.feed(chunk):
+                        for shown in self._forwarded(event):
+                            yield shown
+                            self._shown.look()
         except TimeoutError:
             self._shown.look()
             interrupted = self._struck

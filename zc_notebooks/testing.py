@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
@@ -205,7 +205,7 @@ class ScriptedStream:
         self._pieces = lines if whole or not isinstance(answer, Pieces) else answer.pieces
         self._clock = clock
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body in its pieces."""
         for piece in self._pieces:
             await asyncio.sleep(0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -177,7 +177,7 @@ class StreamedResponse:
         self._idle_s = idle_s
         self._opener = inflater(answer.headers)
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body's decoded bytes as they arrive. Ends at a clean end of the body; raises when it was cut off."""
         total = 0
         while chunk := await self._next():
@@ -193,12 +193,13 @@ class StreamedResponse:
     async def read_body(self, limit: int = MAX_ERROR_BODY) -> bytes:
         """The body, cut at ``limit`` bytes; the rest is not read."""
         parts, size = [], 0
-        async for piece in self.chunks():
-            parts.append(piece)
-            size += len(piece)
-            if size > limit:
-                self._connection.abort()
-                break
+        async with aclosing(self.chunks()) as chunks:
+            async for piece in chunks:
+                parts.append(piece)
+                size += len(piece)
+                if size > limit:
+                    self._connection.abort()
+                    break
         return b"".join(parts)[:limit]
 
     async def _next(self) -> bytes:
