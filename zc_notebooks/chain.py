@@ -218,7 +218,12 @@ class Chain(Steered, Shown):
     async def tell(
         self, prompt: Prompt, events: EventSink | None = None, draft: DraftSink | None = None, **options: Any
     ) -> Completion:
-        """Streams into sinks and returns the completion. With a draft sink alone, output stays rewritable."""
+        """Streams into sinks and returns the completion. With a draft sink alone, output stays rewritable.
+
+        Without any sink nobody listens, and nothing is streamed (spec 8.1): the same as :meth:`ask`.
+        """
+        if events is None and draft is None:
+            return await self.ask(prompt, **options)
         return await self.stream(prompt, draft=events is None, **options).into(events, draft)
 
     def _begin(self, request: ChatRequest, entry: Entry, limits: Limits) -> Call:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -106,6 +106,7 @@ class StreamAttempt:
         self._first_token_s: float | None = None
         self._usage: Usage | None = None
         self._struck = "idle"
+        self._blank = ""
         self._read_text = 0
         self._read_reasoning = 0
         self._t0 = 0.0
@@ -149,7 +150,9 @@ class StreamAttempt:
 
     async def _exchange(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
         try:
-            async with self._open(request) as response:
+            async with AsyncExitStack() as stack:
+                async with self._shown.limit(self._conditions.remaining_s()):  # Stop strikes here as well
+                    response = await stack.enter_async_context(self._open(request))
                 self._headers = response.headers
                 if not 200 <= response.status < 300:  # noqa: PLR2004 (the HTTP success range)
                     await self._refused(response)
@@ -239,7 +242,10 @@ class StreamAttempt:
         if end.failure is None:
             out += self._mark("", end.answer.reasoning[self._read_reasoning :])
             out += self._mark(*self._think.feed(end.answer.text[self._read_text :]))
-        return out + self._mark(*self._think.finish())
+        out += self._mark(*self._think.finish())
+        if self._blank and end.failure is None and end.answer.tool_calls:  # an answer all the same
+            self._shown.text, out = self._blank, [*out, Text(text=self._blank)]
+        return out
 
     def _forwarded(self, event: Event) -> list[Event]:
         """The event as it goes out: text loses its thinking spans, what stood inside is reasoning."""
@@ -261,6 +267,10 @@ class StreamAttempt:
         if thought:
             self._shown.reasoning = True
             out.append(Reasoning(text=thought))
+        if visible and not self._shown.text:  # blanks alone are no answer: nobody has seen anything yet
+            visible, self._blank = self._blank + visible, ""
+            if not visible.strip():
+                visible, self._blank = "", visible
         if visible:
             self._shown.text += visible
             out.append(Text(text=visible))

@@ -70,8 +70,9 @@ class ManualLimit:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        if self._expired and kind is asyncio.CancelledError and self._task is not None:
-            self._task.uncancel()
+        task, self._task = self._task, None  # once the block has ended, nothing strikes
+        if self._expired and kind is asyncio.CancelledError and task is not None:
+            task.uncancel()
         if self._expired or (error is None and self._clock.monotonic() > self._end):
             raise TimeoutError
         return None

@@ -80,15 +80,17 @@ class Turn:
             for skip in selected.skips:
                 self._call.skip(skip)
             if selected.variant is None:
-                async for event in self._walk(None, selected.noted):
-                    yield event
+                async with aclosing(self._walk(None, selected.noted)) as events:
+                    async for event in events:
+                        yield event
                 return
             attempt = StreamAttempt(self._call, self._conditions, self._transport, self._shown)
             async with aclosing(attempt.run(selected.variant)) as stream:
                 async for event in stream:
                     yield event
-            async for event in self._after(selected.variant, attempt.judged, selected.noted):
-                yield event
+            async with aclosing(self._after(selected.variant, attempt.judged, selected.noted)) as events:
+                async for event in events:
+                    yield event
         finally:
             self._conditions.close()
             self._report()
@@ -109,8 +111,9 @@ class Turn:
         if not empty and (visible or self._shown.pre_executed):
             raise self._interrupted(judged)
         resume = Resume(variant=variant, verdict=judged.verdict)
-        async for event in self._walk(resume, noted):
-            yield event
+        async with aclosing(self._walk(resume, noted)) as events:
+            async for event in events:
+                yield event
 
     async def _walk(self, resume: Resume | None, noted: frozenset[tuple[int, int]]) -> AsyncGenerator[Event, None]:
         """A walk without a stream: the recovery after a failed one, or the whole call when nobody can stream."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import signal
@@ -16,6 +17,7 @@ from jupyter_client.manager import KernelManager
 
 import zc_notebooks as zc
 from tests.streams.holding import LIMIT_S, WORDS, Holding, config, holding
+from zc_notebooks.sinks import CallableSink
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -217,3 +219,23 @@ def test_a_kernel_interrupt(name: str, tmp_path: Path, server: Holding, kernel: 
     check(tmp_path, server, "stream" if "hold" in CELLS[name] else "chat")
     assert kernel.run(NEXT) == ("ok", "answered ['cancelled', 'ok']\n")
     assert kernel.run("chain.close()") == ("ok", "")
+
+
+# -- Stop ------------------------------------------------------------------------------------------------------------
+
+
+def test_132_stop_while_not_a_byte_has_come(tmp_path: Path, server: Holding) -> None:
+    """132: Stop does not wait for the provider's first word: the socket closes at once, and the turn is cancelled."""
+
+    async def run(chain: zc.Chain) -> None:
+        async with chain:
+            stream = chain.stream("silent")
+            turn = asyncio.ensure_future(stream.into(CallableSink(print)))
+            await asyncio.to_thread(server.asked.wait, LIMIT_S)
+            stream.cancel()
+            async with asyncio.timeout(5):
+                await turn
+
+    with pytest.raises(zc.TurnCancelled):
+        asyncio.run(run(zc.open(tmp_path / "zc.toml", ledger=tmp_path / "ledger")))
+    check(tmp_path, server, "stream")
