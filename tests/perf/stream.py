@@ -21,6 +21,7 @@ from tests.perf.server import serving
 from tests.perf.setting import HEADERS, PAYLOAD, open_chain
 
 CHUNKS = 5000
+SHORT = 10
 RAW, EVENTS, CHAIN, SDK = "httpx aiter_lines + json", "transport + decoder", "chain.stream, ledger on", "openai SDK"
 
 Seen = Callable[[], None]
@@ -64,6 +65,10 @@ async def _all(folder: Path, base: str, targets: Targets, rounds: int) -> None:
             targets.at_most(f"{name}: slow, first chunk / raw", _ratio(slow[name].first, slow[RAW].first), 0.85)
         if name in slow and SDK in slow:
             targets.at_most(f"{name}: slow, CPU a chunk / {SDK}", _ratio(slow[name].cpu, slow[SDK].cpu), 0.6)
+    short = await _measure(folder, base, f"chunks-{SHORT}/pace-2", SHORT, 10 * rounds)
+    _table(f"{SHORT} chunks, one every 2 ms, many times", short, SHORT)
+    for name in (EVENTS, CHAIN):
+        targets.at_most(f"{name}: time to first token / raw", _ratio(short[name].first, short[RAW].first), 1.15)
 
 
 def _ratio(over: list[float], under: list[float]) -> float:
