@@ -250,12 +250,16 @@ async def _attempt(step: Try, call: CallRecord, board: Board, transport: Sends) 
     started, t0 = call.clock.now(), call.clock.monotonic()
     remaining = board.remaining_s()
     try:
-        response = await transport.send(
-            encoded.request,
-            connect_s=min(profile.connect_timeout_s, remaining),
-            read_s=min(profile.read_timeout_s, remaining),
-            allow_plain_http=profile.allow_plain_http,
-        )
+        async with call.clock.timeout(max(remaining, 0.0)):  # waiting for a connection, opening it and reading, in sum
+            response = await transport.send(
+                encoded.request,
+                connect_s=min(profile.connect_timeout_s, remaining),
+                read_s=min(profile.read_timeout_s, remaining),
+                allow_plain_http=profile.allow_plain_http,
+            )
+    except TimeoutError:
+        late = TransportFailure("no answer within the time of the call", kind="timeout", sent=True)
+        return _settle(step, call, board, encoded, late, started, t0)
     except TransportFailure as failure:
         return _settle(step, call, board, encoded, failure, started, t0)
     except BaseException:
