@@ -17,6 +17,8 @@ from zc_notebooks.events import Final, Text
 from zc_notebooks.result import FallbackRecord
 from zc_notebooks.testing import CHAT_DONE, Pieces, chat_answer, chat_chunk, chat_error, response
 
+pytestmark = pytest.mark.filterwarnings("ignore::zc_notebooks.calling.UnknownHintWarning")
+
 OK = chat_answer("forty-two")
 POOR = chat_error(402, "no money")
 GOOD = Pieces(pieces=(chat_chunk("Hello"), chat_chunk(finish="stop"), CHAT_DONE))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Self
 
 from zc_notebooks import attribution
 from zc_notebooks.borders import Borders
@@ -30,6 +32,10 @@ from zc_notebooks.reliability.steps import Ended, WalkPolicy
 from zc_notebooks.reliability.wrapper import capabilities
 from zc_notebooks.result import Completion
 from zc_notebooks.stream_attempt import Streams
+
+
+class UnknownHintWarning(UserWarning):
+    """A call named a hint that is no route's; the default target answers it (spec 9)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +78,17 @@ class Call:
     started: float
     """Seconds of the monotonic clock."""
     notice_mode: Callable[[], NoticeMode]
+
+    def warn(self) -> Self:
+        """Says what the caller should know about the plan before anybody is asked."""
+        for item in self.plan.warnings:
+            if item.code == "unknown_hint":
+                known = item.path.removeprefix("model_routes ")
+                words = (
+                    f"{item.ref.removeprefix('hint:')!r} is the hint of no route {known}: the default target is asked"
+                )
+                warnings.warn(words, UnknownHintWarning, stacklevel=3)
+        return self
 
     def result(self, ended: Ended) -> Completion:
         """The completion, accepted and with its notice, or the one right exception."""

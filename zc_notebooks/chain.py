@@ -162,7 +162,7 @@ class Chain(Steered, Shown):
         ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
         limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id)
         with self.entry(ask, request).inside() as entry:
-            call = self._begin(request, entry, limits)
+            call = self._begin(request, entry, limits).warn()
             try:
                 await call.conditions.prepare(call.variants, remembered=not call.policy.ignore_cooldown)
                 steps = walk(call.variants, call.policy, call.conditions)
@@ -207,7 +207,7 @@ class Chain(Steered, Shown):
 
         def begin_turn() -> Turn:
             with entry.inside():
-                return Turn(self._begin(request, entry, limits), report=self.writer.report, draft=draft)
+                return Turn(self._begin(request, entry, limits).warn(), report=self.writer.report, draft=draft)
 
         return Stream(begin_turn, entry.inside)
 

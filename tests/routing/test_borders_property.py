@@ -21,6 +21,8 @@ from zc_notebooks.lab import Lab, LabClock, LabRequest, parse_scenario
 from zc_notebooks.records import TIERS, Record
 from zc_notebooks.reliability.cooldown import Marks
 
+pytestmark = pytest.mark.filterwarnings("ignore::zc_notebooks.calling.UnknownHintWarning")
+
 FAMILIES = ("custom", "anthropic", "google", "cohere", "custom", "custom")
 NAMES = tuple(f"p{number}" for number in range(len(FAMILIES)))
 FAULTS = (

@@ -12,6 +12,7 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import Fleet
+from zc_notebooks.calling import UnknownHintWarning
 from zc_notebooks.errors import AllCandidatesFailed, ConfigError, UnsupportedRequest
 from zc_notebooks.messages import Prompt
 from zc_notebooks.records import HttpRequest
@@ -62,6 +63,8 @@ def chat(fleet: Fleet, model: str | None = None, prompt: Prompt = "hello", *, ov
     return asyncio.run(RouterModelProvider(fleet.chain, model=override).chat(prompt, model=model))
 
 
+pytestmark = pytest.mark.filterwarnings("ignore::zc_notebooks.calling.UnknownHintWarning")
+
 # -- hints and targets ------------------------------------------------------------------------------------------------
 
 FAST_AND_SMART = route("fast", "b", "small") + route("smart", "c", "large")
@@ -96,7 +99,9 @@ def test_150_an_unknown_hint_is_said(tmp_path: Path) -> None:
     (warning,) = fleet.chain.plan(hint="nope").warnings
     assert (warning.code, warning.ref) == ("unknown_hint", "hint:nope")
     assert "fast, smart" in warning.path
-    assert chat(fleet, "hint:nope").fallback is None
+    with pytest.warns(UnknownHintWarning, match=r"'nope' is the hint of no route \(known: fast, smart\)"):
+        done = chat(fleet, "hint:nope")
+    assert done.fallback is None
 
 
 @pytest.mark.parametrize(("override", "served"), [(None, "pin-a"), ("new", "new")])

@@ -22,6 +22,8 @@ from zc_notebooks.routing.choice import Choice, ChoiceFile
 from zc_notebooks.routing.scope import SCOPES, Scope
 from zc_notebooks.testing import chat_answer, chat_error
 
+pytestmark = pytest.mark.filterwarnings("ignore::zc_notebooks.calling.UnknownHintWarning")
+
 Make = Callable[..., House]
 OK = chat_answer("42")
 TOML = "".join(profile(name, model=f"m-{name}") for name in "abc") + 'default_provider = "custom.a"\n'
