@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from tests.raw_server import whole
+from tests.raw_server import RawServer, whole
 from zc_notebooks.testing import chat_answer, chat_chunk
 
 WORDS = ("one ", "two ", "three ")
@@ -77,7 +77,7 @@ def holding() -> Iterator[Holding]:
         server.close()
 
 
-def config(server: Holding) -> str:
+def config(server: Holding | RawServer) -> str:
     """A ``zc.toml`` with a primary and a backup, both at ``server``."""
     lines = ["[ledger]", 'path = "ledger"', "[reliability]", "provider_backoff_ms = 1"]
     for name in "ab":
