@@ -1,0 +1,1 @@
+"""Measure candidates, grade answers, order the chain, replay the ledger."""

@@ -1,0 +1,325 @@
+"""From results to what may be said: quality, reachability and cost of each candidate, and which ones can be told apart.
+
+Quality counts only answers (correct, wrong, unparsed, truncated, refused); reachability counts calls that got one. The
+two are never mixed: a candidate whose free tier is out is not wrong, it is not there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from statistics import mean, quantiles
+from typing import Final, Literal
+
+from zc_notebooks.bench.intervals import (
+    Interval,
+    clustered,
+    holm,
+    pairs_needed,
+    sign_test,
+)
+from zc_notebooks.bench.results import OUTCOMES, Outcome, Result
+from zc_notebooks.model_names import same_model
+from zc_notebooks.records import Record
+
+Told = Literal["better", "worse", "not told apart", "too easy", "too hard", "too little data"]
+
+EASY: Final = 0.9
+HARD: Final = 0.1
+LEAST_DISCORDANT: Final = 6
+"""With fewer tasks that only one of two solves, no exact test at 95 % can tell them apart."""
+LEAST_TASKS: Final = 6
+SIGNIFICANT: Final = 0.05
+
+
+class Candidate(Record, frozen=True, kw_only=True):
+    """One candidate's figures."""
+
+    candidate: str
+    calls: int
+    outcomes: Mapping[Outcome, int]
+    accuracy: Interval
+    """Correct among answered, clustered by task."""
+    reachability: Interval
+    """Answered among calls, clustered by task."""
+    truncated: Interval
+    """Cut at the token limit, among answered."""
+    cost_usd: float | None
+    """Of all cells, rejected and failed attempts included; ``None``: no part is known."""
+    at_least: bool
+    cost_per_task: float | None
+    cost_per_correct: float | None
+    """Effective price: everything spent over the correct answers."""
+    tokens_out: float | None
+    """Mean of an answer, reasoning included."""
+    reasoning_share: float | None
+    p50_s: float | None
+    p95_s: float | None
+    wrong_model: int
+    """Answers whose response named another model than was asked for."""
+
+
+class Pair(Record, frozen=True, kw_only=True):
+    """Two candidates on the tasks both answered."""
+
+    first: str
+    second: str
+    tasks: int
+    wins: int
+    """Tasks that the first solves more often."""
+    losses: int
+    difference: float
+    """Mean difference of their shares of right answers over these tasks."""
+    p: float
+    """Exact, two-sided, corrected for the number of pairs (Holm)."""
+    told: Told
+    """About the first. ``too easy`` and ``too hard``: these tasks cannot tell, which is not "equal"."""
+    needed: int | None = None
+    """Tasks of this kind that would tell with 80 % power, where a difference was seen at all."""
+
+    def sentence(self) -> str:
+        """What may be said."""
+        names = f"{self.first} and {self.second}"
+        if self.told in ("better", "worse"):
+            return f"{self.first} is {self.told} than {self.second} ({self.difference:+.0%}, p = {self.p:.3f})"
+        more = f"; about {self.needed} such tasks would tell" if self.needed is not None else "; take harder tasks"
+        if self.told == "too easy":
+            return f"these tasks are too easy to tell {names} apart (that is not: equal){more}"
+        if self.told == "too hard":
+            return f"these tasks are too hard to tell {names} apart (that is not: equal){more}"
+        if self.told == "too little data":
+            return f"too little data to tell {names} apart: {self.tasks} tasks both answered, {LEAST_TASKS} are needed"
+        return f"{names} are not told apart by {self.tasks} tasks (p = {self.p:.2f}){more}"
+
+
+class TaskFigures(Record, frozen=True, kw_only=True):
+    """What one task tells."""
+
+    task: str
+    kind: str
+    level: int
+    share: float
+    """Mean share of right answers over candidates."""
+    spread: float
+    """Between the best and the worst candidate: 0 tells nobody apart."""
+    item_rest: float | None
+    """Correlation with the candidates' results on all other tasks; negative: look at the task or its grader."""
+
+
+class Statistics(Record, frozen=True, kw_only=True):
+    """Everything that may be said about a measurement."""
+
+    candidates: tuple[Candidate, ...]
+    pairs: tuple[Pair, ...]
+    tasks: tuple[TaskFigures, ...]
+    saturated: bool
+    """No pair is told apart, and the tasks are to blame: too easy or too hard for all."""
+
+    def candidate(self, name: str) -> Candidate:
+        """One candidate's figures. Raises ``KeyError``."""
+        for item in self.candidates:
+            if item.candidate == name:
+                return item
+        raise KeyError(f"{name} was not measured")
+
+    def pair(self, first: str, second: str) -> Pair:
+        """Two candidates, seen from the first."""
+        for item in self.pairs:
+            if (item.first, item.second) == (first, second):
+                return item
+            if (item.first, item.second) == (second, first):
+                return _turned(item)
+        raise KeyError(f"{first} and {second} were not compared")
+
+
+def statistics(results: Iterable[Result]) -> Statistics:
+    """The figures of a measurement."""
+    found = list(results)
+    by_candidate: dict[str, list[Result]] = defaultdict(list)
+    for result in found:
+        by_candidate[result.candidate].append(result)
+    shares = {name: _shares(rows) for name, rows in by_candidate.items()}
+    candidates = tuple(_candidate(name, rows) for name, rows in by_candidate.items())
+    pairs = _pairs(shares)
+    return Statistics(
+        candidates=candidates,
+        pairs=pairs,
+        tasks=_tasks(found, shares),
+        saturated=_saturated(pairs),
+    )
+
+
+# -- one candidate ----------------------------------------------------------------------------------------------------
+
+
+def _candidate(name: str, rows: Sequence[Result]) -> Candidate:
+    answered = [row for row in rows if row.answered]
+    known = [row.cost_usd for row in rows if row.cost_usd is not None]
+    cost = sum(known) if known else None
+    correct = sum(row.outcome == "correct" for row in rows)
+    times = [row.secs for row in answered if row.secs is not None]
+    out = [row.output_tokens for row in answered if row.output_tokens is not None]
+    reasoning = [row.reasoning_tokens for row in answered if row.reasoning_tokens is not None]
+    return Candidate(
+        candidate=name,
+        calls=len(rows),
+        outcomes={outcome: sum(row.outcome == outcome for row in rows) for outcome in OUTCOMES},
+        accuracy=clustered(_by_task(answered, lambda row: row.outcome == "correct")),
+        reachability=clustered(_by_task(rows, lambda row: row.answered)),
+        truncated=clustered(_by_task(answered, lambda row: row.outcome == "truncated")),
+        cost_usd=cost,
+        at_least=any(row.at_least or row.cost_usd is None for row in rows if row.attempts),
+        cost_per_task=None if cost is None or not answered else cost / len(answered),
+        cost_per_correct=None if cost is None or not correct else cost / correct,
+        tokens_out=mean(out) if out else None,
+        reasoning_share=sum(reasoning) / sum(out) if reasoning and sum(out) else None,
+        p50_s=_quantile(times, 50),
+        p95_s=_quantile(times, 95),
+        wrong_model=sum(_other_model(row) for row in answered),
+    )
+
+
+def _other_model(row: Result) -> bool:
+    return row.reported_model is not None and not same_model(row.served_model, row.reported_model)
+
+
+def _by_task(rows: Sequence[Result], hit: Callable[[Result], bool]) -> list[tuple[int, int]]:
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for row in rows:
+        counts[row.task][0] += hit(row)
+        counts[row.task][1] += 1
+    return [(hits, of) for hits, of in counts.values()]
+
+
+def _quantile(values: Sequence[float], percent: int) -> float | None:
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+# -- pairs ------------------------------------------------------------------------------------------------------------
+
+
+def _shares(rows: Iterable[Result]) -> dict[str, float]:
+    """Task → share of right answers among the answered ones."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for row in rows:
+        if row.answered:
+            counts[row.task][0] += row.outcome == "correct"
+            counts[row.task][1] += 1
+    return {task: hits / of for task, (hits, of) in counts.items()}
+
+
+def _pairs(shares: Mapping[str, Mapping[str, float]]) -> tuple[Pair, ...]:
+    counted = {pair: _count(shares[pair[0]], shares[pair[1]]) for pair in combinations(shares, 2)}
+    corrected = holm({pair: sign_test(wins, losses) for pair, (wins, losses, _, _) in counted.items()})
+    return tuple(
+        Pair(
+            first=first,
+            second=second,
+            tasks=tasks,
+            wins=wins,
+            losses=losses,
+            difference=difference,
+            p=corrected[first, second],
+            told=_told(
+                shares[first],
+                shares[second],
+                wins,
+                losses,
+                tasks,
+                corrected[first, second],
+            ),
+            needed=pairs_needed(wins, losses, tasks) if tasks else None,
+        )
+        for (first, second), (wins, losses, difference, tasks) in counted.items()
+    )
+
+
+def _count(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[int, int, float, int]:
+    """Tasks the first wins, loses, the mean difference, and how many tasks both answered."""
+    both = [task for task in first if task in second]
+    wins = sum(first[task] > second[task] for task in both)
+    losses = sum(first[task] < second[task] for task in both)
+    difference = mean(first[task] - second[task] for task in both) if both else 0.0
+    return wins, losses, difference, len(both)
+
+
+def _told(
+    first: Mapping[str, float],
+    second: Mapping[str, float],
+    wins: int,
+    losses: int,
+    tasks: int,
+    p: float,
+) -> Told:
+    if tasks < LEAST_TASKS:
+        return "too little data"
+    if p < SIGNIFICANT:
+        return "better" if wins > losses else "worse"
+    level = [mean(shares[task] for task in first if task in second) for shares in (first, second)]
+    if wins + losses < LEAST_DISCORDANT and min(level) >= EASY:
+        return "too easy"
+    if wins + losses < LEAST_DISCORDANT and max(level) <= HARD:
+        return "too hard"
+    return "not told apart"
+
+
+def _turned(pair: Pair) -> Pair:
+    other: dict[Told, Told] = {"better": "worse", "worse": "better"}
+    return Pair(
+        first=pair.second,
+        second=pair.first,
+        tasks=pair.tasks,
+        wins=pair.losses,
+        losses=pair.wins,
+        difference=-pair.difference,
+        p=pair.p,
+        told=other.get(pair.told, pair.told),
+        needed=pair.needed,
+    )
+
+
+def _saturated(pairs: Sequence[Pair]) -> bool:
+    return bool(pairs) and all(pair.told in ("too easy", "too hard") for pair in pairs)
+
+
+# -- tasks ------------------------------------------------------------------------------------------------------------
+
+
+def _tasks(found: Sequence[Result], shares: Mapping[str, Mapping[str, float]]) -> tuple[TaskFigures, ...]:
+    about = {result.task: result for result in found}
+    figures = []
+    for task, sample in about.items():
+        of_task = {name: given[task] for name, given in shares.items() if task in given}
+        if not of_task:
+            continue
+        values = list(of_task.values())
+        figures.append(
+            TaskFigures(
+                task=task,
+                kind=sample.kind,
+                level=sample.level,
+                share=mean(values),
+                spread=max(values) - min(values),
+                item_rest=_item_rest(task, of_task, shares),
+            )
+        )
+    return tuple(figures)
+
+
+def _item_rest(task: str, of_task: Mapping[str, float], shares: Mapping[str, Mapping[str, float]]) -> float | None:
+    rest = {name: [share for other, share in shares[name].items() if other != task] for name in of_task}
+    names = [name for name in of_task if rest[name]]
+    return _correlation([of_task[name] for name in names], [mean(rest[name]) for name in names])
+
+
+def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Pearson's, or ``None`` where one side does not vary or there are fewer than three."""
+    if len(first) <= 2 or 1 in (len(set(first)), len(set(second))):  # noqa: PLR2004 (two points always correlate)
+        return None
+    a, b = mean(first), mean(second)
+    over = sum((x - a) * (y - b) for x, y in zip(first, second, strict=True))
+    return over / math.sqrt(sum((x - a) ** 2 for x in first) * sum((y - b) ** 2 for y in second))
