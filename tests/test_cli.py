@@ -230,6 +230,22 @@ def test_ledger(zc: Terminal) -> None:
     assert "deepseek.prepaid" in zc.out
 
 
+def test_ledger_files(zc: Terminal, tmp_path: Path) -> None:
+    """A short log comes in once; what is wrong with a file is one sentence, an object for programs."""
+    line = '{"t":"2026-11-30T12:00:00Z","provider":"A","model":"m","in":1,"out":2,"status":"ok"}\n'
+    (tmp_path / "log.jsonl").write_text(line)
+    assert zc("ledger", "import", "log.jsonl", "--json") == 0
+    assert (zc.json["added"], zc.json["present"], zc.json["refused"]) == (1, 0, 0)
+    assert zc("ledger", "import", "log.jsonl") == 0
+    assert zc.out == "0 rows added from a file of short usage log, 1 were there already\n"
+    (tmp_path / "log.jsonl").write_text(line + "what\n")
+    assert zc("ledger", "import", "log.jsonl") == 3
+    assert zc("ledger", "import", "nothing.jsonl") == 2
+    assert zc.err == "zc: cannot import nothing.jsonl: No such file or directory\n"
+    assert zc("ledger", "import", "nothing.jsonl", "--json") == 2
+    assert zc.json["error"]["type"] == "LedgerError"
+
+
 def test_a_first_configuration(zc: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names of variables, never values; it loads; it is never overwritten."""
     monkeypatch.setenv("GROQ_API_KEY", "gsk_planted0123456789")

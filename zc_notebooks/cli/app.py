@@ -10,7 +10,20 @@ import typer
 from typer.exceptions import TyperException
 
 from zc_notebooks import __version__
-from zc_notebooks.cli import ask, budget, chat, configure, effort, explain, lab, ledger, local, operate, plan, use
+from zc_notebooks.cli import (
+    ask,
+    budget,
+    chat,
+    configure,
+    effort,
+    explain,
+    lab,
+    ledger_files,
+    local,
+    operate,
+    plan,
+    use,
+)
 from zc_notebooks.cli.output import CANCELLED, OK, USAGE, answer, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -35,7 +48,7 @@ app.command("status")(operate.show_status)
 app.command("budget")(budget.show_budget)
 app.command("watch")(operate.watch)
 app.add_typer(configure.app, name="config")
-app.add_typer(ledger.app, name="ledger")
+app.add_typer(ledger_files.app, name="ledger")
 app.add_typer(lab.app, name="lab")
 app.add_typer(local.app, name="local")
 

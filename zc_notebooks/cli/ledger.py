@@ -23,14 +23,20 @@ Folder = Annotated[Path | None, typer.Option("--ledger", help="Its folder; the c
 
 def open_ledger(folder: Path | None) -> Ledger:
     """The ledger at ``folder``, else the configured one, else the embedded lab's."""
-    from zc_notebooks.config.load import find_config, load_config
     from zc_notebooks.ledger.read import Ledger
+
+    return Ledger(folder_of(folder))
+
+
+def folder_of(folder: Path | None) -> Path:
+    """``folder``, else the configured ledger's, else the embedded lab's."""
+    from zc_notebooks.config.load import find_config, load_config
     from zc_notebooks.places import ledger_folder
 
     if folder is not None:
-        return Ledger(folder)
+        return folder
     found = find_config(os.environ, Path.cwd())
-    return Ledger(ledger_folder(None if found is None else load_config(found, environ=os.environ)))
+    return ledger_folder(None if found is None else load_config(found, environ=os.environ))
 
 
 @app.command()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.columns import frame_of_lines, frame_of_result
 from zc_notebooks.ledger.lines import REQUIRED
+from zc_notebooks.ledger.permit import permit
 from zc_notebooks.ledger.row import DUCKDB_TYPES
 from zc_notebooks.ledger.scan import Fresh
 from zc_notebooks.ledger.views import VIEWS, view_sql
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 32 * 1024 * 1024
 """Bytes of JSON handed over at a time."""
-
-_READING: Final = frozenset(
-    {"SELECT", "EXPLAIN", "PRAGMA", "CALL", "MULTI", "CREATE", "SET", "VARIABLE_SET", "RELATION"}
-)
-"""Statements a query may hold. ``MULTI`` is a pivot; ``CREATE`` ends at temporary objects and ``SET`` at variables,
-because the transaction only reads and the configuration is locked."""
 
 
 class Store:
@@ -102,7 +97,7 @@ class Store:
         with self._lock:
             cursor = self._con.cursor()
         try:
-            _permit(cursor, text)
+            permit(cursor, text)
             cursor.execute("begin transaction read only")
             relation = cursor.sql(text, params=params)
             if relation is None:
@@ -135,16 +130,6 @@ def _batches(fresh: Iterable[Fresh]) -> Iterable[list[Fresh]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _permit(cursor: duckdb.DuckDBPyConnection, text: str) -> None:
-    statements = cursor.extract_statements(text)
-    if not statements:
-        raise LedgerError("the query is empty; try: select provider_ref, status, count(*) from attempts group by all")
-    for statement in statements:
-        kind = statement.type.name
-        if kind not in _READING:
-            raise LedgerError(f"the ledger is only read: {kind.replace('_', ' ')} is not possible in a query")
 
 
 def _sentence(problem: Exception) -> str:

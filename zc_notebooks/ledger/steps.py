@@ -1,0 +1,45 @@
+"""The steps that change a ledger folder, one method each: tests let each of them fail, or end the process there."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+TEMPORARY: Final = ".new-"
+"""Hidden, so that no reader looks at it; left over by a crash, and removed by whoever holds the folder's lock."""
+
+
+class Disk:
+    """What reaches the disk. Every method raises :class:`OSError`."""
+
+    def sync(self, path: Path) -> None:
+        """Waits until a file is on the disk."""
+        fd = os.open(path, os.O_RDWR)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Lets a finished file appear under its name, durably."""
+        old.rename(new)
+        self._sync_folder(new.parent)
+
+    def unlink(self, path: Path) -> None:
+        """Removes a file; one that is gone already is no fault."""
+        path.unlink(missing_ok=True)
+
+    def _sync_folder(self, folder: Path) -> None:
+        with suppress(OSError):  # not every system can
+            fd = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+
+def temporary(folder: Path) -> Path:
+    """A hidden name nobody has."""
+    return folder / f"{TEMPORARY}{os.urandom(8).hex()}"
