@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -20,21 +20,32 @@ class LoopThread:
     """One loop in one daemon thread, started on first use. The caller's context variables go with each call."""
 
     def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._forget()
+
+    def _forget(self) -> None:
+        """As new: no loop, nothing open."""
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._held: list[Callable[[], Awaitable[object]]] = []
+        self._closing: set[asyncio.Future[object]] = set()
         self._ended = False
+
+    def _of_this_process(self) -> None:
+        """A forked child has none of its parent's threads: it starts anew; what is open is the parent's to close."""
+        if self._pid != os.getpid():
+            self._forget()
+            self._pid = os.getpid()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs ``work`` to its end. Ctrl-C cancels it there, waits until it has cleaned up, and is raised here."""
-        cleaned_up = threading.Event()
-        future: Future[T] = asyncio.run_coroutine_threadsafe(_signalling(work, cleaned_up), self._running())
+        job = _Job(work)
         try:
-            return future.result()
-        except KeyboardInterrupt:
-            future.cancel()
-            cleaned_up.wait(timeout=CLEANUP_S)
+            return asyncio.run_coroutine_threadsafe(job.run(), self._running()).result()
+        except KeyboardInterrupt:  # wherever it strikes: the job may run before we hold its future
+            self.call_soon(job.cancel)
+            job.ended.wait(timeout=CLEANUP_S)
             raise
 
     @contextmanager
@@ -48,18 +59,20 @@ class LoopThread:
         try:
             yield
         finally:
-            with suppress(ValueError):
+            try:
+                if threading.current_thread() is self._thread:
+                    self.call_soon(lambda: self._close_later(close))
+                elif not self._ended:
+                    self.run(_awaiting(close))
+            finally:
                 self._held.remove(close)
-            if threading.current_thread() is self._thread:
-                self.call_soon(lambda: asyncio.ensure_future(close()))
-            elif not self._ended:
-                self.run(_awaiting(close))
 
     def call_soon(self, call: Callable[[], object]) -> None:
         """Calls ``call`` on the loop soon."""
         self._running().call_soon_threadsafe(call)
 
     def _running(self) -> asyncio.AbstractEventLoop:
+        self._of_this_process()
         with self._lock:
             if self._loop is None or self._loop.is_closed():
                 self._loop = asyncio.new_event_loop()
@@ -68,8 +81,15 @@ class LoopThread:
                 atexit.register(self._end)
             return self._loop
 
+    def _close_later(self, close: Callable[[], Awaitable[object]]) -> None:
+        task = asyncio.ensure_future(close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
     def _end(self) -> None:
         """The process ends: what is open or under way is closed and has its row, within a few seconds."""
+        if self._pid != os.getpid():
+            return
         with suppress(TimeoutError):
             asyncio.run_coroutine_threadsafe(self._close(), self._running()).result(timeout=CLEANUP_S)
         self._ended = True
@@ -82,11 +102,30 @@ class LoopThread:
         await asyncio.gather(*rest, return_exceptions=True)
 
 
-async def _signalling(work: Coroutine[Any, Any, T], cleaned_up: threading.Event) -> T:
-    try:
-        return await work
-    finally:
-        cleaned_up.set()
+class _Job(Generic[T]):
+    """Work on the loop that can be cancelled before anybody holds its task, and says when it has cleaned up."""
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self.ended = threading.Event()
+        self._work = work
+        self._task: asyncio.Task[Any] | None = None
+        self._unwanted = False
+
+    async def run(self) -> T:
+        self._task = asyncio.current_task()
+        try:
+            if self._unwanted:
+                self._work.close()
+                raise asyncio.CancelledError
+            return await self._work
+        finally:
+            self.ended.set()
+
+    def cancel(self) -> None:
+        """To be called on the loop."""
+        self._unwanted = True
+        if self._task is not None:
+            self._task.cancel()
 
 
 async def _awaiting(close: Callable[[], Awaitable[object]]) -> None:

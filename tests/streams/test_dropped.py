@@ -158,3 +158,23 @@ def test_left_open(name: str, tmp_path: Path, server: Holding) -> None:
     assert server.left.wait(LIMIT_S)
     assert rows(tmp_path) == [("stream", "cancelled")]
     assert server.requests == 1
+
+
+FORKS = """
+import os
+assert chain.ask_sync("hello").text == "answered"
+child = os.fork()
+if child == 0:
+    os._exit(chain.ask_sync("hello").text != "answered")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_asks_by_itself(tmp_path: Path, server: Holding) -> None:
+    """A child process has no thread of its parent: its synchronous calls start a loop of their own."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "ZC_CONFIG": str(tmp_path / "zc.toml")}
+    command = [sys.executable, "-W", "ignore", "-c", HEAD + FORKS]
+    assert subprocess.run(command, cwd=tmp_path, env=environ, timeout=LIMIT_S, check=False).returncode == 0
+    assert rows(tmp_path) == [("chat", "ok"), ("chat", "ok")]
+    assert server.requests == 2

@@ -8,6 +8,7 @@ import queue
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from jupyter_client.manager import KernelManager
 import zc_notebooks as zc
 from tests.streams.holding import LIMIT_S, WORDS, Holding, config, holding
 from zc_notebooks.sinks import CallableSink
+from zc_notebooks.sync import LoopThread
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,6 +28,7 @@ import sys, threading
 import zc_notebooks as zc
 from zc_notebooks.events import Text
 from zc_notebooks.sinks import CallableSink
+from zc_notebooks.sync import LoopThread
 
 def show(event):
     if isinstance(event, Text):
@@ -239,3 +242,26 @@ def test_132_stop_while_not_a_byte_has_come(tmp_path: Path, server: Holding) -> 
     with pytest.raises(zc.TurnCancelled):
         asyncio.run(run(zc.open(tmp_path / "zc.toml", ledger=tmp_path / "ledger")))
     check(tmp_path, server, "stream")
+
+
+def test_ctrl_c_between_the_start_of_a_call_and_its_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop's thread may have sent the request before ours begins to wait: the call is ended all the same."""
+    started, ended = threading.Event(), threading.Event()
+    schedule = asyncio.run_coroutine_threadsafe
+
+    async def work() -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    def interrupted(*arguments: Any) -> None:
+        schedule(*arguments)
+        started.wait(LIMIT_S)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        LoopThread().run(work())
+    assert ended.is_set()
