@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Self
+from typing import Literal, Self
 
 from zc_notebooks import attribution
 from zc_notebooks.borders import Borders
@@ -62,6 +62,8 @@ class Limits(Record, frozen=True, kw_only=True):
     budget_usd: Decimal | float | None = None
     """Narrows what the call may cost."""
     turn_id: str | None = None
+    mode: Literal["chat", "bench"] = "chat"
+    """How the rows of its attempts are marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,7 @@ def begin(
         budget=budget,
     )
     return Call(
-        record=_record(site, request, requested, candidates, limits.turn_id, budget),
+        record=_record(site, request, requested, candidates, limits, budget),
         conditions=conditions,
         variants=candidates,
         policy=_policy(config, made, ask),
@@ -152,15 +154,15 @@ def _record(
     request: ChatRequest,
     requested: Identity,
     candidates: Sequence[Variant],
-    turn_id: str | None,
+    limits: Limits,
     budget: CallBudget | None,
 ) -> CallRecord:
     facts = CallFacts(
         call_id=secrets.token_hex(8),
-        mode="chat",
+        mode=limits.mode,
         requested_ref=requested.provider_ref,
         requested_model=requested.model,
-        turn_id=turn_id,
+        turn_id=limits.turn_id,
     )
     return CallRecord(
         facts,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec.structs import replace
 
@@ -128,6 +128,7 @@ class Chain(Steered, Shown):
         allow_tiers: Sequence[Tier] | None = None,
         budget_usd: Decimal | float | None = None,
         turn_id: str | None = None,
+        mode: Literal["chat", "bench"] = "chat",
         **settings: Any,
     ) -> Completion:
         """One answer, through the chain.
@@ -148,6 +149,7 @@ class Chain(Steered, Shown):
             allow_tiers: Narrows the permitted tiers.
             budget_usd: Narrows what the call may cost, in US dollars.
             turn_id: Groups calls of one turn in the ledger.
+            mode: How its ledger rows are marked; ``bench`` keeps measurements apart from work.
             settings: ``system``, ``tools``, ``images``, ``response_format``, ``max_tokens``, ``temperature``,
                 ``top_p``, ``stop``, ``seed``, ``reasoning_effort`` (see :func:`~zc_notebooks.messages.as_request`).
 
@@ -160,7 +162,7 @@ class Chain(Steered, Shown):
         """
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
-        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id)
+        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id, mode=mode)
         with self.entry(ask, request).inside() as entry:
             call = self._begin(request, entry, limits).warn()
             try:

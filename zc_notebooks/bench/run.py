@@ -1,0 +1,355 @@
+"""Models × tasks × repetitions through the chain's own walk, one candidate at a time and never a fallback.
+
+Every call is on the ledger (mode ``bench``), every cell is appended to the results as it comes, and a run that was
+killed goes on with exactly the rest. A limit that ends within ``max_wait_s`` is waited for; a quota that does not is
+recorded as unreachable, which is not wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from zc_notebooks.bench.results import Cell, Outcome, Result, Results
+from zc_notebooks.errors import CallError, CandidateFailure, ConfigError, NoPermittedCandidate
+from zc_notebooks.ledger.prices import totals
+from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.records import Reason, Record, Tier
+from zc_notebooks.reliability.materialize import Ask, parse_start, plan
+from zc_notebooks.result import Completion
+
+if TYPE_CHECKING:
+    from zc_notebooks.chain import Chain
+
+Judged = Literal["correct", "wrong", "unparsed", "refused"]
+
+_REFUSED: Final[frozenset[Reason]] = frozenset({"content_filter"})
+_FAULTY: Final[frozenset[Reason]] = frozenset({"bad_request", "context_window"})
+_WORTH_WAITING: Final[frozenset[Reason]] = frozenset({"minute_limit", "capacity", "server_error", "network"})
+_QUOTAS: Final[frozenset[Reason]] = frozenset({"daily_limit", "token_daily_limit", "minute_limit", "balance"})
+_LEAST_WAIT_S: Final = 1.0
+
+
+class Graded(Record, frozen=True, kw_only=True):
+    """What a grader says of an answer."""
+
+    outcome: Judged
+    why: str = ""
+    """One line without text of the answer."""
+
+
+class Item(Protocol):
+    """One instance of a task."""
+
+    task: str
+    kind: str
+    level: int
+    language: str
+    content: str
+    """Hash of everything that makes it this instance."""
+    prompt: str
+    max_tokens: int
+
+    async def grade(self, answer: str) -> Graded:
+        """Judges the answer's text, reasoning left out."""
+        ...
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """How a run is made."""
+
+    reps: int = 3
+    request: Mapping[str, Any] = {}
+    """Settings of every request (``temperature``, ``seed``, …); part of each cell's key."""
+    max_wait_s: float = 120.0
+    """For the limits of one cell together."""
+    timeout_s: float = 120.0
+    """For one call."""
+    concurrency: int = 2
+    """Calls at a time to one billing pool; one at a time to a local server."""
+    budget_usd: Decimal | float | None = None
+    """For the run, what was spent before a resume not counted."""
+    allow_tiers: Sequence[Tier] | None = None
+    stream: bool = False
+    """Streams, so that the time to the first token is measured."""
+
+
+class Measured(Record, frozen=True, kw_only=True):
+    """How a run ended."""
+
+    cells: int
+    """Of the whole measurement."""
+    before: int
+    """Measured by earlier runs."""
+    done: int
+    """Measured by this one."""
+    stopped: str = ""
+    """Why cells are left, if some are."""
+
+
+def cells(items: Sequence[Item], candidates: Sequence[str], settings: Settings) -> list[tuple[Cell, Item]]:
+    """Every cell, repetitions last, so that a run that is stopped has a bit of everything."""
+    return [
+        (
+            Cell(task=item.task, content=item.content, candidate=candidate, settings=dict(settings.request), rep=rep),
+            item,
+        )
+        for rep in range(settings.reps)
+        for item in items
+        for candidate in candidates
+    ]
+
+
+async def measure(
+    chain: Chain,
+    items: Sequence[Item],
+    candidates: Sequence[str],
+    results: Results,
+    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    *,
+    told: Callable[[Result], object] | None = None,
+) -> Measured:
+    """Measures every cell that ``results`` does not hold yet.
+
+    Args:
+        chain: Its configuration, clock and ledger are used; its fallbacks are not.
+        items: Instances of tasks.
+        candidates: ``family.alias`` or ``family.alias/model``.
+        results: Appended to.
+        settings: How.
+        told: Called with each result as it comes.
+
+    Raises:
+        ConfigError: A candidate is not configured or has no model.
+    """
+    named = [_named(chain, candidate) for candidate in candidates]
+    every = cells(items, named, settings)
+    done = results.done()
+    left = [(cell, item) for cell, item in every if cell.key not in done]
+    run = _Run(chain, results, settings, told)
+    pools: dict[str, list[tuple[Cell, Item]]] = {}
+    for cell, item in left:
+        pools.setdefault(run.pool(cell.candidate), []).append((cell, item))
+    run.share_between(len(pools))
+    async with asyncio.TaskGroup() as group:
+        for pool, queue in pools.items():
+            waiting = iter(queue)
+            for _ in range(run.width(pool)):
+                group.create_task(run.work(waiting))
+    return Measured(cells=len(every), before=len(every) - len(left), done=run.done, stopped=run.stopped)
+
+
+def _named(chain: Chain, candidate: str) -> str:
+    """``family.alias/model`` of what a call that starts there would ask."""
+    entry = plan(chain.config, Ask(start=candidate, fallback=False)).entries[0]
+    if entry.model is None:
+        raise ConfigError(f"{candidate} has no model: name it ({candidate}/MODEL)")
+    return f"{entry.ref}/{entry.model}"
+
+
+class _Run:
+    """One run: what its workers share."""
+
+    def __init__(
+        self, chain: Chain, results: Results, settings: Settings, told: Callable[[Result], object] | None
+    ) -> None:
+        self.chain = chain
+        self.done = 0
+        self.stopped = ""
+        self._results = results
+        self._settings = settings
+        self._told = told
+        self._spent = Decimal(0)
+        self._pools = 1
+        self._out: dict[str, tuple[datetime, str]] = {}
+        """Candidate → when its quota is over, and why; it is not asked before."""
+
+    def pool(self, candidate: str) -> str:
+        """The billing pool of a candidate."""
+        return self.chain.config.profiles[parse_start(candidate)[0]].pool
+
+    def width(self, pool: str) -> int:
+        """Calls at a time to ``pool``."""
+        profiles = [profile for profile in self.chain.config.profiles.values() if profile.pool == pool]
+        return 1 if any(profile.tier == "local" for profile in profiles) else max(1, self._settings.concurrency)
+
+    async def work(self, waiting: Iterator[tuple[Cell, Item]]) -> None:
+        """Measures one cell after the other until none is left or the run is stopped."""
+        for cell, item in waiting:
+            if self.stopped:
+                return
+            result = await _Attempting(self, cell, item, self._settings).result()
+            if result is None:
+                return
+            self._keep(result)
+
+    def _keep(self, result: Result) -> None:
+        self._results.append(result)
+        self.done += 1
+        self._spent += Decimal(repr(result.cost_usd or 0.0))
+        if self._told is not None:
+            self._told(result)
+
+    def left_usd(self) -> Decimal | None:
+        """What one call may cost: the rest of the run's budget, shared by the calls that may run at a time."""
+        if self._settings.budget_usd is None:
+            return None
+        rest = Decimal(str(self._settings.budget_usd)) - self._spent
+        return max(rest, Decimal(0)) / (max(1, self._settings.concurrency) * self._pools)
+
+    def share_between(self, pools: int) -> None:
+        """How many pools are asked at a time."""
+        self._pools = max(1, pools)
+
+    def out(self, candidate: str) -> str | None:
+        """Why a candidate is not asked: its quota is not over yet."""
+        until, why = self._out.get(candidate, (None, ""))
+        return why if until is not None and until > self.chain.clock.now() else None
+
+    def put_out(self, candidate: str, until: datetime, why: str) -> None:
+        """Do not ask before ``until``."""
+        self._out[candidate] = (until, why)
+
+
+class _Attempting:
+    """One cell: asked, waited for, graded."""
+
+    def __init__(self, run: _Run, cell: Cell, item: Item, settings: Settings) -> None:
+        self._run = run
+        self._cell = cell
+        self._item = item
+        self._settings = settings
+        self._clock = run.chain.clock
+        self._rows: list[AttemptRow] = []
+        self._waited = 0.0
+
+    async def result(self) -> Result | None:
+        """The cell's result, or ``None`` when the run's budget forbids it."""
+        started = self._clock.now()
+        why = self._run.out(self._cell.candidate)
+        if why is not None:
+            return self._made(started, "unreachable", why)
+        while True:
+            try:
+                done = await self._ask()
+            except NoPermittedCandidate as error:
+                self._run.stopped = str(error)
+                return None
+            except CallError as error:
+                self._rows.extend(error.rows)
+                if await self._worth_another(error):
+                    continue
+                outcome, why = failed(error)
+                self._remember(error)
+                return self._made(started, outcome, why)
+            self._rows.extend(done.attempts)
+            outcome, why = await self._judged(done)
+            return self._made(started, outcome, why, done)
+
+    def _ask(self) -> Awaitable[Completion]:
+        options: dict[str, Any] = {
+            "start": self._cell.candidate,
+            "fallback": False,
+            "timeout_s": self._settings.timeout_s,
+            "allow_tiers": self._settings.allow_tiers,
+            "budget_usd": self._run.left_usd(),
+            "turn_id": f"bench:{self._cell.key}",
+            "max_tokens": self._item.max_tokens,
+            **self._settings.request,
+        }
+        if self._settings.stream:
+            return self._run.chain.stream(self._item.prompt, draft=True, **options).into()
+        return self._run.chain.ask(self._item.prompt, mode="bench", **options)
+
+    async def _judged(self, done: Completion) -> tuple[Outcome, str]:
+        if done.finish_reason == "length":
+            return "truncated", f"cut at {self._item.max_tokens} tokens"
+        graded = await self._item.grade(done.text)
+        return graded.outcome, graded.why
+
+    async def _worth_another(self, error: CallError) -> bool:
+        """Waits for a limit that ends in time."""
+        last = _last(error)
+        if last is None or last.row.reason not in _WORTH_WAITING:
+            return False
+        seconds = _LEAST_WAIT_S
+        if last.back_at is not None:
+            seconds = max(seconds, (last.back_at - self._clock.now()).total_seconds())
+        elif last.row.reason != "minute_limit":
+            return False  # nobody said when: the walk's own retries were the try
+        else:
+            seconds = self._run.chain.config.reliability.cooldown_guess_s
+        if self._waited + seconds > self._settings.max_wait_s:
+            return False
+        self._waited += seconds
+        await self._clock.sleep(seconds)
+        return True
+
+    def _remember(self, error: CallError) -> None:
+        """A quota whose end is stated or known by rule: the candidate is not asked again before."""
+        last = _last(error)
+        if last is None or last.back_at is None or last.provenance == "guessed":
+            return
+        if last.row.reason in _QUOTAS:
+            why = f"{last.row.reason.replace('_', ' ')} until {last.back_at:%Y-%m-%d %H:%M:%S} UTC"
+            self._run.put_out(self._cell.candidate, last.back_at, why)
+
+    def _made(self, started: datetime, outcome: Outcome, why: str, done: Completion | None = None) -> Result:
+        cell, item = self._cell, self._item
+        model = parse_start(cell.candidate)[1]
+        attempts = [row for row in self._rows if row.kind == "attempt"]
+        cost, at_least = totals(self._rows)
+        last = next((row for row in reversed(attempts) if row.accepted), attempts[-1] if attempts else None)
+        return Result(
+            key=cell.key,
+            t=started,
+            task=item.task,
+            kind=item.kind,
+            level=item.level,
+            language=item.language,
+            content=cell.content,
+            candidate=cell.candidate,
+            rep=cell.rep,
+            outcome=outcome,
+            why=why,
+            served_model=(done.served.model if done is not None else model) or "",
+            reported_model=None if done is None else done.served.model_reported,
+            call_id="" if last is None else last.call_id,
+            attempts=len(attempts),
+            input_tokens=None if last is None else last.input_tokens,
+            output_tokens=None if last is None else last.output_tokens,
+            reasoning_tokens=None if last is None else last.reasoning_tokens,
+            secs=None if last is None or done is None else last.secs,
+            first_token_s=None if last is None else last.first_token_s,
+            waited_s=self._waited + sum(row.wait_s or 0.0 for row in attempts),
+            cost_usd=0.0 if not attempts else None if cost is None else float(cost),
+            at_least=at_least,
+        )
+
+
+def failed(error: CallError) -> tuple[Outcome, str]:
+    """The outcome of a call without an answer, and why in one line."""
+    last = _last(error)
+    if last is None:
+        return "unreachable", str(error).splitlines()[0][:140] if str(error) else type(error).__name__
+    reason = last.row.reason or last.row.status
+    words = str(reason).replace("_", " ")
+    if last.row.status == "empty" or reason == "empty":
+        cut = last.row.finish_reason == "length"
+        return ("truncated", "all tokens went into reasoning") if cut else ("unparsed", "an empty answer")
+    if reason in _REFUSED:
+        return "refused", words
+    if reason in _FAULTY:
+        return "error", words
+    until = f" until {last.back_at:%Y-%m-%d %H:%M:%S} UTC" if last.back_at is not None else ""
+    return "unreachable", f"{words}{until}"
+
+
+def _last(error: CallError) -> CandidateFailure | None:
+    """The last attempt, or else the last skip."""
+    attempts = [failure for failure in error.attempts if failure.row.kind == "attempt"]
+    found = attempts or list(error.attempts)
+    return found[-1] if found else None
