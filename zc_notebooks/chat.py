@@ -113,6 +113,9 @@ class Usage(Record, frozen=True, kw_only=True, tag="usage"):
     output_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    billed_input_tokens: int | None = None
+    billed_output_tokens: int | None = None
+    """What is charged for, where a provider states counts of its own for that (Cohere); ``None``: the counts above."""
 
 
 class Text(Record, frozen=True, kw_only=True, tag="text_delta", gc=False):

@@ -117,9 +117,23 @@ def test_list_prices_agree_with_the_tables_own_calculator() -> None:
 
 
 def test_the_source_names_the_table_its_version_and_its_entry() -> None:
-    """A person can look the price up where it came from."""
+    """A person can look the price up where it came from, and knows how old the table is."""
     cost = price(profile(family="groq"), "openai/gpt-oss-120b", usage(), at=AT)
-    assert cost.source == f"genai-prices {genai_prices.__version__} groq/openai/gpt-oss-120b"
+    assert cost.source is not None
+    name, version, date, entry = cost.source.split()
+    assert (name, version, entry) == ("genai-prices", genai_prices.__version__, "groq/openai/gpt-oss-120b")
+    assert datetime(2026, 1, 1, tzinfo=UTC) < datetime.strptime(f"{date} +0000", "(%Y-%m-%d) %z") <= datetime.now(UTC)
+
+
+def test_the_units_a_provider_bills_are_what_it_costs() -> None:
+    """Spec wire 1c: Cohere bills other counts than the model saw; half of them stated is as good as none."""
+    rates = {"m.input": 2.5, "m.output": 10.0, "m.cached_input": 0.1}
+    seen = {"input_tokens": 1591, "output_tokens": 38, "cached_tokens": 992}
+    both = Usage(**seen, billed_input_tokens=68, billed_output_tokens=8)
+    assert price(profile(pricing=rates), "m", both).cost_usd == Decimal("0.00025")
+    half = Usage(**seen, billed_input_tokens=68)
+    assert price(profile(pricing=rates), "m", half).cost_usd == Decimal("0.0019767")
+    assert price(profile(pricing=rates), "m", Usage(**seen, billed_input_tokens=-1)) == UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def end(word: str | None = "COMPLETE", **more: Any) -> dict[str, Any]:
 
 
 TOKENS = {"billed_units": {"input_tokens": 1, "output_tokens": 1}, "tokens": {"input_tokens": 50, "output_tokens": 4}}
+SEEN = Usage(input_tokens=50, output_tokens=4, billed_input_tokens=1, billed_output_tokens=1)
 START = {"id": "m1", **event("message-start", message={"role": "assistant", "content": [], "tool_calls": []})}
 
 
@@ -232,7 +233,7 @@ def test_a_stream(size: int, done: bool) -> None:
         ToolCall(id="id0", name="weather", arguments={"city": "Oslo"}, raw='{"city":"Oslo"}'),
         ToolCall(id="id1", name="time", arguments={}, raw=""),
     )
-    usage = Usage(input_tokens=50, output_tokens=4, cached_tokens=9)
+    usage = Usage(input_tokens=50, output_tokens=4, cached_tokens=9, billed_input_tokens=1, billed_output_tokens=1)
     assert got.failure is None
     assert got.answer == Answer(
         text="Héllo",
@@ -282,7 +283,7 @@ def test_the_error_of_a_failed_end_is_kept() -> None:
     assert got.failure.kind == "error_body"
     assert json.loads(got.failure.payload) == {"finish_reason": "ERROR", "error": "too many tokens"}
     assert (got.answer.text, got.answer.finish_raw) == ("Sure", "ERROR")
-    assert got.answer.usage == Usage(input_tokens=50, output_tokens=4)
+    assert got.answer.usage == SEEN
 
 
 @pytest.mark.parametrize(
@@ -339,7 +340,7 @@ def test_whole_bodies(message: dict[str, Any], text: str, reasoning: str, calls:
     assert isinstance(got, Answer)
     assert (got.text, got.reasoning, len(got.tool_calls)) == (text, reasoning, calls)
     assert got.finish_reason == ("tool_calls" if calls else "stop")
-    assert got.usage == Usage(input_tokens=50, output_tokens=4)
+    assert got.usage == SEEN
 
 
 def test_a_stream_that_nobody_asked_for_is_read() -> None:
@@ -352,7 +353,7 @@ def test_a_stream_that_nobody_asked_for_is_read() -> None:
 @pytest.mark.parametrize(
     ("raw", "usage"),
     [
-        (TOKENS, Usage(input_tokens=50, output_tokens=4)),
+        (TOKENS, SEEN),
         (
             {"tokens": {"input_tokens": 5, "output_tokens": 4, "reasoning_tokens": 3}, "cached_tokens": 0},
             Usage(input_tokens=5, output_tokens=4, cached_tokens=0, reasoning_tokens=3),
@@ -362,7 +363,7 @@ def test_a_stream_that_nobody_asked_for_is_read() -> None:
     ],
 )
 def test_usage(raw: Any, usage: Usage | None) -> None:
-    """Billed units are money, not tokens."""
+    """Billed units stand beside the tokens: they are the money."""
     assert cohere_usage(raw) == usage
 
 

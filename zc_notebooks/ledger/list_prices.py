@@ -5,8 +5,8 @@ The table is loaded with the first look-up (0.15 s), so never for a profile that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -79,7 +79,7 @@ def _provider(family: str, model: str) -> tuple[str | None, str]:
 
 @lru_cache(maxsize=4096)
 def _find(provider: str, model: str) -> tuple[Any, str] | None:
-    """The table's entry and how a row names it: ``genai-prices 0.2.3 groq/openai/gpt-oss-120b``."""
+    """The table's entry and how a row names it: ``genai-prices 0.2.3 (2026-10-19) groq/openai/gpt-oss-120b``."""
     snapshot, version = _table()
     try:
         owner, info = snapshot.find_provider_model(model, None, provider, None)
@@ -90,10 +90,25 @@ def _find(provider: str, model: str) -> tuple[Any, str] | None:
 
 @cache
 def _table() -> tuple[Any, str]:
+    """The packaged table, and its version with its date."""
     import genai_prices
     from genai_prices import data_snapshot
 
-    return data_snapshot.get_snapshot(), genai_prices.__version__
+    snapshot = data_snapshot.get_snapshot()
+    dated = max((day for day in _days(snapshot) if day <= datetime.now(UTC).date()), default=None)
+    version = genai_prices.__version__
+    return snapshot, version if dated is None else f"{version} ({dated:%Y-%m-%d})"
+
+
+def _days(snapshot: Any) -> Iterator[date]:
+    """Days from which a price of the table holds. The newest of the past is the table's date: it is not older."""
+    for owner in snapshot.providers:
+        for model in owner.models:
+            listed = model.prices if isinstance(model.prices, list) else []
+            for item in (*listed, *(model.price_variants or ())):
+                day = getattr(item.constraint, "start_date", None)
+                if day is not None:
+                    yield day
 
 
 def _at_length(listed: Any, input_tokens: int) -> Decimal | None:

@@ -33,7 +33,8 @@ UNKNOWN: Final = Cost()
 def price(profile: Profile, model: str, usage: Usage, *, at: datetime | None = None) -> Cost:
     """The cost of an attempt that ``profile`` served with ``model``.
 
-    ``((input - cached) * in + cached * (cached rate, else in) + output * out) / 1,000,000``. The rates come from the
+    ``((input - cached) * in + cached * (cached rate, else in) + output * out) / 1,000,000``; a provider that states
+    the units it bills (Cohere) is priced by those. Reasoning is a part of the output. The rates come from the
     profile's own ``pricing`` (the exact model, the part after its last ``/``, ``*``), else from the list price of its
     family. A local server has no list price, and no price is ever taken to be 0 because a plan is called free.
 
@@ -74,7 +75,14 @@ def highest(profile: Profile, model: str, input_tokens: int, output_tokens: int,
 
 def valid(usage: Usage) -> bool:
     """Whether the counts can be priced: input and output there, none negative, no more cached than input."""
-    counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens or 0, usage.reasoning_tokens or 0)
+    counts = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cached_tokens or 0,
+        usage.reasoning_tokens or 0,
+        usage.billed_input_tokens or 0,
+        usage.billed_output_tokens or 0,
+    )
     if usage.input_tokens is None or usage.output_tokens is None:
         return False
     return (
@@ -100,7 +108,7 @@ def _decimal(rate: float | None) -> Decimal | None:
 
 
 def _cost(rates: Rates, usage: Usage) -> Decimal | None:
-    into, cached, out = usage.input_tokens or 0, usage.cached_tokens or 0, usage.output_tokens or 0
+    into, cached, out = _charged(usage)
     parts = (
         (into - cached, rates.input),
         (cached, rates.input if rates.cached_input is None else rates.cached_input),
@@ -112,6 +120,13 @@ def _cost(rates: Rates, usage: Usage) -> Decimal | None:
             return None
         total += tokens * rate if tokens and rate is not None else _ZERO
     return total.scaleb(-6)
+
+
+def _charged(usage: Usage) -> tuple[int, int, int]:
+    """Input with its cached part, that part, and output. Billed units have no cached part: it is left out of them."""
+    if usage.billed_input_tokens is not None and usage.billed_output_tokens is not None:
+        return usage.billed_input_tokens, 0, usage.billed_output_tokens
+    return usage.input_tokens or 0, usage.cached_tokens or 0, usage.output_tokens or 0
 
 
 def _usable(rate: Decimal | None) -> bool:

@@ -63,6 +63,9 @@ class AttemptRow(Record, frozen=True, kw_only=True):
     notes: str | None = None
     """Settings the wire could not carry (``dropped seed``); no prompt text."""
     tier: str | None = None
+    billed_input_tokens: int | None = None
+    billed_output_tokens: int | None = None
+    """Tokens charged for, where the provider states other counts than those used; ``cost_usd`` rests on them."""
 
 
 DUCKDB_TYPES: Final[dict[str, str]] = {
@@ -101,6 +104,8 @@ DUCKDB_TYPES: Final[dict[str, str]] = {
     "evidence": "VARCHAR",
     "notes": "VARCHAR",
     "tier": "VARCHAR",
+    "billed_input_tokens": "BIGINT",
+    "billed_output_tokens": "BIGINT",
 }
 """Column → DuckDB type, in the order of the fields. The one source of reader, frames and the documented table."""
 

@@ -39,7 +39,7 @@ def attempt_row(facts: CallFacts, ordinal: int, step: Try, judged: Judged, timin
     """The row of one attempt. Unknown is ``None``, a refusal is a known zero."""
     variant, verdict, answer = step.variant, judged.verdict, judged.answer
     usage, state = _usage(judged)
-    cost, source = _cost(variant, usage, state, refused=judged.known_zero)
+    cost, source = _cost(variant, usage, state, timing.t, refused=judged.known_zero)
     return AttemptRow(
         call_id=facts.call_id,
         ordinal=ordinal,
@@ -70,6 +70,8 @@ def attempt_row(facts: CallFacts, ordinal: int, step: Try, judged: Judged, timin
         usage_state=state,
         cost_usd=cost,
         price_source=source,
+        billed_input_tokens=usage.billed_input_tokens,
+        billed_output_tokens=usage.billed_output_tokens,
         secs=round(timing.secs, 6),
         wait_s=round(step.wait_s, 6),
         first_token_s=None if timing.first_token_s is None else round(timing.first_token_s, 6),
@@ -116,7 +118,7 @@ def _usage(judged: Judged) -> tuple[Usage, UsageState]:
     usage = judged.answer.usage if judged.answer is not None else None
     if judged.status in _CUT_SHORT:
         return Usage(), "unknown"
-    if usage is None:
+    if usage is None or _nothing_counted(usage):
         return Usage(), "missing" if judged.status in ("ok", "empty", "body_error") else "unknown"
     counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens)
     given, needed = [count for count in counts if count is not None], counts[:2]
@@ -126,10 +128,17 @@ def _usage(judged: Judged) -> tuple[Usage, UsageState]:
     return usage, "complete"
 
 
-def _cost(variant: Variant, usage: Usage, state: UsageState, *, refused: bool) -> tuple[float | None, str | None]:
+def _nothing_counted(usage: Usage) -> bool:
+    """All zeros, as in an OpenAI ``response.incomplete``: a prompt was read, so this is no count (spec wire 1c)."""
+    return usage.input_tokens == 0 and usage.output_tokens == 0
+
+
+def _cost(
+    variant: Variant, usage: Usage, state: UsageState, at: datetime, *, refused: bool
+) -> tuple[float | None, str | None]:
     if refused:
         return 0.0, None
     if state != "complete":
         return None, None
-    cost = price(variant.entry.profile, variant.model, usage)
+    cost = price(variant.entry.profile, variant.model, usage, at=at)
     return (None if cost.cost_usd is None else float(cost.cost_usd)), cost.source

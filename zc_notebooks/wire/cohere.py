@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
+from msgspec.structs import replace
+
 from zc_notebooks.chat import Answer, ChatRequest, Reasoning, Text, Usage, WireEvent, WireFailure
 from zc_notebooks.records import AnthropicCompletion, WireName
 from zc_notebooks.stream_guard.completion import MAX_PAYLOAD, judge_finish
@@ -140,16 +142,21 @@ def _call_delta(calls: ToolCallAssembler, index: object, call: dict[str, Any]) -
 
 
 def cohere_usage(raw: object) -> Usage | None:
-    """``usage.tokens``: what the model saw and wrote. ``billed_units`` is money and can be far below."""
+    """``usage.tokens``: what the model saw and wrote. ``billed_units`` is money, far below or (pictures) above."""
     known = as_dict(raw)
     tokens = as_dict(known.get("tokens"))
     reasoning = count(tokens.get("reasoning_tokens")) or None
-    return usage(
+    seen = usage(
         count(tokens.get("input_tokens")),
         count(tokens.get("output_tokens")),
         count(known.get("cached_tokens")),
         reasoning,
     )
+    billed = as_dict(known.get("billed_units"))
+    into, out = count(billed.get("input_tokens")), count(billed.get("output_tokens"))
+    if seen is None or into is None or out is None:
+        return seen
+    return replace(seen, billed_input_tokens=into, billed_output_tokens=out)
 
 
 WIRE: Final = CohereWire()
