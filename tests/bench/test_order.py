@@ -1,0 +1,214 @@
+"""The proposed chain: a reason for each place, or the reason why there is none."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.test_statistics import result, run
+from zc_notebooks.bench.order import CannotOrder, Place, Proposal, propose
+from zc_notebooks.bench.results import Result
+from zc_notebooks.bench.statistics import statistics
+from zc_notebooks.bench.write_order import with_order, write_order
+from zc_notebooks.config.load import parse_config
+from zc_notebooks.config.schema import Config
+from zc_notebooks.errors import ConfigError
+
+
+def config(**tiers: str) -> Config:
+    """Profiles ``custom.<name>``, each in a purse of its own (``a2`` shares that of ``a``)."""
+    text = ""
+    for name, tier in tiers.items():
+        text += (
+            f'[providers.custom.{name}]\nuri = "https://{name}.test/v1"\nmodel = "m"\ntier = "{tier}"\nkeyless = true\n'
+        )
+        text += f'billing_pool = "{name[0]}"\n'
+    return parse_config(text, base_dir=Path(), source="zc.toml")
+
+
+def measured(name: str, right: int, of: int = 20, *, unreached: int = 0, **fields: Any) -> list[Result]:
+    """``right`` of ``of`` tasks solved, ``unreached`` more not answered; tasks in one order for everybody."""
+    candidate = name if "/" in name else f"custom.{name}/model-{name}"
+    outcomes = ["correct"] * right + ["wrong"] * (of - right) + ["unreachable"] * unreached
+    return run(candidate, outcomes, **fields)
+
+
+def order(rows: list[Result], found: Config, **options: Any) -> list[str]:
+    """The proposed names."""
+    made = propose(statistics(rows), found, **options)
+    return [place.candidate.removeprefix("custom.").partition("/")[0] for place in made.places]
+
+
+ABC = config(a="free", b="free", c="free")
+
+
+def test_quality_first() -> None:
+    """By accuracy; among equals the cheaper right answer."""
+    rows = measured("a", 8) + measured("b", 18, cost_usd=0.01) + measured("c", 18, cost_usd=0.002)
+    assert order(rows, ABC) == ["c", "b", "a"]
+
+
+def test_cost_first_keeps_a_floor() -> None:
+    """The cheapest wrong answers do not win: below 80 % of the best accuracy nobody is cheap."""
+    rows = measured("a", 5, cost_usd=0.0001) + measured("b", 18, cost_usd=0.01) + measured("c", 16, cost_usd=0.002)
+    assert order(rows, ABC, by="cost") == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(("worth", "first"), [(1.0, "b"), (0.001, "c")])
+def test_what_a_right_answer_is_worth_decides(worth: float, first: str) -> None:
+    """A stated trade-off between quality and cost."""
+    rows = measured("b", 20, cost_usd=0.02) + measured("c", 14, cost_usd=0.0001)
+    assert order(rows, ABC, by="worth", worth_usd=worth)[0] == first
+
+
+def test_worth_needs_a_figure() -> None:
+    """One sentence."""
+    with pytest.raises(CannotOrder, match="--worth in dollars"):
+        order(measured("a", 8) + measured("b", 18), ABC, by="worth")
+
+
+def test_second_place_is_the_same_model_by_another_way() -> None:
+    """A swap then changes nothing downstream."""
+    found = parse_config(
+        "".join(
+            f'[providers.custom.{name}]\nuri = "https://{name}.test/v1"\nkeyless = true\ntier = "free"\n'
+            for name in "abc"
+        ),
+        base_dir=Path(),
+        source="zc.toml",
+    )
+    rows = measured("custom.a/openai/gpt-oss-120b", 19) + measured("custom.b/other", 17)
+    rows += measured("custom.c/gpt-oss-120b", 12)
+    made = propose(statistics(rows), found)
+    assert [place.candidate for place in made.places] == [
+        "custom.a/openai/gpt-oss-120b",
+        "custom.c/gpt-oss-120b",
+        "custom.b/other",
+    ]
+    assert "another way" in made.places[1].reason
+
+
+def test_the_last_place_is_sure() -> None:
+    """Prepaid or local and reachable throughout; the best one is not wasted on the end."""
+    found = config(a="free", b="prepaid", c="free", d="prepaid")
+    rows = measured("a", 18, unreached=4) + measured("b", 19) + measured("c", 10, unreached=1) + measured("d", 12)
+    made = propose(statistics(rows), found)
+    assert [place.candidate[7] for place in made.places] == ["b", "a", "c", "d"]
+    assert "reachable in every one of 20 calls" in made.places[-1].reason
+
+
+def test_neighbours_draw_on_different_purses() -> None:
+    """One from another purse goes ahead, unless it is told to be worse."""
+    found = config(a="free", a2="free", b="free")
+    rows = measured("a", 14) + measured("a2", 13) + measured("b", 12)
+    assert order(rows, found) == ["a", "b", "a2"]
+    rows = measured("a", 19) + measured("a2", 18) + measured("b", 2)
+    assert order(rows, found) == ["a", "a2", "b"]
+
+
+def test_quality_that_is_not_there_does_not_lead() -> None:
+    """The guide's finding: the best of all, reached 5 times in 36."""
+    rows = run("custom.a/model-a", ["correct"] * 10 + ["unreachable"] * 62) + measured("b", 15) + measured("c", 8)
+    made = propose(statistics(rows), ABC)
+    assert made.places[0].candidate == "custom.b/model-b"
+    assert any("does not lead" in remark for remark in made.remarks)
+    place = next(place for place in made.places if place.candidate == "custom.a/model-a")
+    assert "a refusal comes fast" in place.reason
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "nothing was measured"),
+        (measured("a", 20) + measured("b", 20), "saturated: these tasks are too easy"),
+        (measured("a", 0) + measured("b", 0), "saturated: these tasks are too hard"),
+        (measured("a", 3, 5) + measured("b", 2, 5), "too little data"),
+        (run("custom.a/m", ["unreachable"] * 20) + run("custom.b/m", ["unreachable"] * 20), "nobody answered"),
+        (measured("a", 18) + measured("x", 3), "custom.x/model-x was measured and is not configured"),
+        (
+            [result("custom.a/m", f"t{n}", "correct", served_model="m", reported_model="gpt-5-nano") for n in range(20)]
+            + measured("b", 3),
+            "another model answered than was asked for: custom.a/m",
+        ),
+    ],
+)
+def test_where_nothing_is_decided(rows: list[Result], words: str) -> None:
+    """One sentence that says why and what to do."""
+    with pytest.raises(CannotOrder, match=words):
+        propose(statistics(rows), ABC)
+
+
+# -- into the file ----------------------------------------------------------------------------------------------------
+
+FILE = """# my providers
+default_provider = "groq.free"   # where it starts
+
+[providers.groq.free]   # fast
+api_key_env = "GROQ_API_KEY"
+model = "m1"
+
+[[chain]]   # mine
+provider = "groq.free"   # the fast one
+allow_tiers = ["free"]
+[[chain]]
+provider = "other.gone"
+model = "m9"
+
+[reliability]   # patient
+provider_retries = 5
+"""
+MADE = Proposal(
+    by="quality",
+    places=(
+        Place(candidate="deepseek.prepaid/d4", pool="d", reason="the best: 90%"),
+        Place(candidate="groq.free/m1", pool="g", reason="next by rank"),
+    ),
+)
+
+
+def test_the_rest_of_the_file_stays() -> None:
+    """Comments, order and every other key; an entry that stays keeps its own keys."""
+    text = with_order(FILE, MADE)
+    assert tomllib.loads(text)["chain"] == [
+        {"provider": "deepseek.prepaid", "model": "d4"},
+        {"provider": "groq.free", "allow_tiers": ["free"], "model": "m1"},
+    ]
+    for kept in ("# my providers", "# where it starts", "# fast", "# mine", "# the fast one", "# patient"):
+        assert kept in text
+    assert "# measured: the best: 90%" in text
+    assert text.index("[providers.groq.free]") < text.index("[[chain]]") < text.index("[reliability]")
+    assert "\n\n[reliability]" in text
+    again = with_order(text, MADE)
+    assert tomllib.loads(again) == tomllib.loads(text)
+    assert again.count("# measured") == text.count("# measured")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("chain = 3\n", "is no list"), ("chain = [\n", "no TOML"), ('chain = ["a"]\n', "is no list")]
+)
+def test_a_file_that_cannot_take_it(text: str, words: str, tmp_path: Path) -> None:
+    """Nothing is written, in one sentence."""
+    path = tmp_path / "zc.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=words):
+        write_order(path, MADE)
+    assert path.read_text(encoding="utf-8") == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_without_a_chain_gets_one(tmp_path: Path) -> None:
+    """And keeps its permissions."""
+    path = tmp_path / "zc.toml"
+    path.write_text('default_provider = "groq.free"\n', encoding="utf-8")
+    path.chmod(0o600)
+    write_order(path, MADE)
+    assert [link["provider"] for link in tomllib.loads(path.read_text(encoding="utf-8"))["chain"]] == [
+        "deepseek.prepaid",
+        "groq.free",
+    ]
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(ConfigError, match="cannot be rewritten"):
+        write_order(tmp_path / "none.toml", MADE)
