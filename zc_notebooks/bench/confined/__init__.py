@@ -1,0 +1,1 @@
+"""The two programs that run on the other side of :mod:`zc_notebooks.bench.sandbox`. They import nothing of ours."""
