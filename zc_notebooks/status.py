@@ -54,7 +54,7 @@ class ProfileStatus(Record, frozen=True, kw_only=True):
     def left(self) -> str:
         """What the provider said is left: ``29 of 30 requests a minute``."""
         return ", ".join(
-            f"{item.remaining}{'' if item.limit is None else f' of {item.limit}'} {item.dimension} a {item.period}"
+            f"{item.remaining}{'' if item.limit is None else f' of {item.limit}'} {item.dimension}{_a(item.period)}"
             for item in self.headroom
             if item.remaining is not None
         )
@@ -88,6 +88,10 @@ def countdown(left: timedelta) -> str:
     if hours:
         return f"{hours}h {minutes:02}m"
     return f"{minutes}m {seconds % 60:02}s" if minutes else f"{seconds}s"
+
+
+def _a(period: str) -> str:
+    return "" if period == "unknown" else f" a {period}"
 
 
 def _profile(chain: Chain, profile: Profile, marks: tuple[Mark, ...], last: Mapping[str, LastOutcome]) -> ProfileStatus:

@@ -1,0 +1,51 @@
+"""Everything here drives a real browser, and is skipped with the reason where that is not installed.
+
+With ``ZC_UI=required`` such a skip is a failure: where all is installed, nothing may go untested unseen.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ui.pages import Browser, Lab, missing
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks every test of this folder."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.ui)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turns skips into failures where they are not allowed."""
+    report = yield
+    if report.skipped and os.environ.get("ZC_UI") == "required":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome, report.longrepr = "failed", f"ZC_UI=required: {reason}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One Chromium for all tests."""
+    if (lacking := missing("playwright")) is not None:
+        pytest.skip(lacking)
+    with Browser(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One JupyterLab for all tests."""
+    if (lacking := missing("jupyterlab")) is not None:
+        pytest.skip(lacking)
+    with Lab(tmp_path_factory.mktemp("lab")) as started:
+        yield started

@@ -1,0 +1,93 @@
+"""What a panel's next call is made with, and where that sends it, in words."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from zc_notebooks.budget.amounts import dollars
+from zc_notebooks.chain import Chain
+from zc_notebooks.errors import ConfigError, ZcError
+from zc_notebooks.planning import state
+from zc_notebooks.records import Plan, Record, Tier
+from zc_notebooks.redact import short
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """The options of the calls that follow."""
+
+    fallback: bool = True
+    start: str | None = None
+    """``family.alias[/model]``; ``None`` is the chain's own first."""
+    hint: str | None = None
+    tiers: tuple[Tier, ...] | None = None
+    """``None``: every tier the configuration permits."""
+    budget_usd: Decimal | None = None
+    """What one call may cost."""
+
+    def options(self) -> dict[str, Any]:
+        """As :meth:`~zc_notebooks.chain.Chain.ask` takes them; what is the chain's own is left out."""
+        named = {
+            "fallback": None if self.fallback else False,
+            "start": self.start,
+            "hint": self.hint,
+            "allow_tiers": self.tiers,
+            "budget_usd": self.budget_usd,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+
+OPTIONS = {"fallback": "fallback", "start": "start", "hint": "hint", "tiers": "allow_tiers", "budget_usd": "budget_usd"}
+"""Field of :class:`Settings` → option of a call."""
+
+
+def amount(text: str) -> Decimal | None:
+    """US dollars of what was typed; nothing is no limit.
+
+    Raises:
+        ConfigError: It is no amount.
+    """
+    if not text.strip():
+        return None
+    try:
+        value = Decimal(text.strip().removeprefix("$").strip())
+    except InvalidOperation:
+        value = Decimal("NaN")
+    if not value.is_finite() or value < 0:
+        raise ConfigError(
+            f"budget per call: {short(text, 30)!r} is no amount of US dollars; write 0.01, or leave it empty"
+        )
+    return value
+
+
+def destination(chain: Chain, settings: Settings) -> str:
+    """Where the next call goes, in one or two sentences. Calls nobody."""
+    try:
+        made = chain.plan(**settings.options())
+    except ZcError as problem:
+        return f"The next call cannot be made: {short(str(problem), 200)}"
+    words = _order(made, settings)
+    limits = []
+    if settings.tiers is not None:
+        limits.append(f"only {' and '.join(settings.tiers) or 'no'} tier{'s' if len(settings.tiers) != 1 else ''}")
+    if settings.budget_usd is not None:
+        limits.append(f"at most {dollars(settings.budget_usd)}")
+    return words + (f" Allowed: {', '.join(limits)}." if limits else "")
+
+
+def _order(made: Plan, settings: Settings) -> str:
+    first = made.entries[0]
+    name = f"{first.ref}/{first.served(made.requested_model)}"
+    if not settings.fallback:
+        standing = made.standing(first)
+        way = (
+            "" if standing.skip is None or standing.mark is not None else f" It cannot be asked now: {state(standing)}."
+        )
+        return f"Fallback is off: the next call goes to {name} alone, and fails if that fails.{way}"
+    several = len(made.entries)
+    order = "asks 1 candidate" if several == 1 else f"has {several} candidates"
+    open_ = next((entry for entry in made.entries if made.standing(entry).skip is None), None)
+    if open_ is None:
+        return f"Fallback is on: the next call {order}, {name} first. None of them is open now."
+    begins = "" if open_ is first else f", and begins at {open_.ref}: the ones before it are not open now"
+    return f"Fallback is on: the next call {order}, {name} first{begins}."

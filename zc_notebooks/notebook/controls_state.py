@@ -1,0 +1,298 @@
+"""The control panel without a widget: settings, one row per provider, one turn, and a history as code.
+
+Everything a person can press is a method here. Methods may be called from any thread and on any loop; what changed is
+told to observers by its topic, and an exception nobody waits for becomes a :class:`~.trouble.Trouble`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+from msgspec.structs import replace
+
+from zc_notebooks.chain import Chain
+from zc_notebooks.errors import ConfigError, ZcError
+from zc_notebooks.notebook.controls_settings import OPTIONS, Settings, amount, destination
+from zc_notebooks.notebook.controls_turn import PanelTurn, TurnShown, listen
+from zc_notebooks.notebook.pressed import Pressed
+from zc_notebooks.notebook.provider_rows import ProviderRow, row_of
+from zc_notebooks.notebook.trouble import Trouble, tell
+from zc_notebooks.probe import ProbeResult
+from zc_notebooks.records import TIERS, Record
+from zc_notebooks.redact import redact, short
+from zc_notebooks.watch import targets
+
+Topic = Literal["panel", "turn", "trouble"]
+Told = Callable[[Topic], object]
+AT_ONCE: Final = 4
+"""Probes under way at the same time when all are asked."""
+
+
+class Progress(Record, frozen=True, kw_only=True):
+    """How far "Probe all" is."""
+
+    done: int
+    total: int
+    unreachable: int
+
+    @property
+    def words(self) -> str:
+        """``3 of 6 asked, 1 not reachable``."""
+        return f"{self.done} of {self.total} asked, {self.unreachable} not reachable"
+
+
+class ControlsState:
+    """The state of one panel.
+
+    Args:
+        chain: What it controls.
+        name: The chain's name in :attr:`code`.
+        opened: How it is made there; ``""`` when the name exists where the code is pasted.
+    """
+
+    def __init__(self, chain: Chain, *, name: str = "chain", opened: str = "") -> None:
+        self.chain = chain
+        self.settings = Settings()
+        self.rows: tuple[ProviderRow, ...] = ()
+        self.probing: frozenset[str] = frozenset()
+        """Refs that are being asked."""
+        self.progress: Progress | None = None
+        self.says = ""
+        """Where the next call goes."""
+        self.notice = ""
+        """What the last button did, in one sentence."""
+        self.turn = TurnShown()
+        self.answer: Any = None
+        """The completion of the last answered prompt."""
+        self.trouble: Trouble | None = None
+        self.version = 0
+        """Grows with every change; a click says which one its page had seen."""
+        self._pressed = Pressed(name, opened)
+        self._lock = threading.RLock()
+        self._began: dict[str, int] = {}
+        self._probes: dict[str, tuple[datetime, ProbeResult]] = {}
+        self._turn: PanelTurn | None = None
+        self._observers: list[Told] = []
+        listen(chain)
+        self.refresh()
+
+    # -- observers ----------------------------------------------------------------------------------------------------
+
+    def observe(self, told: Told) -> Callable[[], None]:
+        """Calls ``told`` with the topic of every change, on whatever thread it happens; returns how to end that."""
+        self._observers.append(told)
+        return lambda: self._observers.remove(told) if told in self._observers else None
+
+    def failed(self, doing: str, error: BaseException) -> None:
+        """An exception nobody waits for: shown in one sentence. An error of ours is a notice, and no trouble."""
+        if isinstance(error, ZcError):
+            self._note(short(f"{doing}: {error}", 300))
+            return
+        self.trouble = Trouble.of(doing, error)
+        tell(self.trouble)
+        self._tell("trouble")
+
+    def dismiss(self) -> None:
+        """The trouble was read."""
+        self.trouble = None
+        self._tell("trouble")
+
+    @property
+    def code(self) -> str:
+        """What was pressed, as code that runs when pasted into a cell. It holds the prompts that were asked."""
+        return self._pressed.code()
+
+    @property
+    def choices(self) -> Mapping[str, tuple[str, ...]]:
+        """What can be chosen: ``start``, ``hint``, ``tiers``."""
+        config = self.chain.config
+        tiers = {profile.tier for profile in config.profiles.values()}
+        return {
+            "start": tuple(config.profiles),
+            "hint": tuple(dict.fromkeys(route.hint for route in config.routes)),
+            "tiers": tuple(tier for tier in TIERS if tier in tiers),
+        }
+
+    # -- settings -----------------------------------------------------------------------------------------------------
+
+    def set(self, **changes: Any) -> None:
+        """Changes settings: ``fallback``, ``start``, ``hint``, ``tiers``, ``budget_usd`` (an amount, or as typed).
+
+        Raises:
+            ConfigError: There is no such setting, start or tier, or the budget is no amount.
+        """
+        checked = {name: self._checked(name, value) for name, value in changes.items()}
+        with self._lock:
+            self.settings = replace(self.settings, **checked)
+            options = self.settings.options()
+            for name in checked:
+                self._pressed.setting(OPTIONS[name], options.get(OPTIONS[name]))
+        self._note("")
+
+    def only(self, ref: str) -> None:
+        """The next calls go to this provider alone."""
+        self.set(start=ref, fallback=False)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        if name not in OPTIONS:
+            raise ConfigError(f"there is no setting {name!r} (one of {', '.join(OPTIONS)})")
+        if name == "start" and value is not None and value.partition("/")[0] not in self.chain.config.profiles:
+            raise ConfigError(f"the start {value!r} is not configured ({', '.join(self.chain.config.profiles)})")
+        if name == "tiers" and value is not None:
+            if wrong := [tier for tier in value if tier not in TIERS]:
+                raise ConfigError(f"{wrong[0]!r} is no tier (one of {', '.join(TIERS)})")
+            chosen = tuple(tier for tier in TIERS if tier in value)
+            return None if set(chosen) >= set(self.choices["tiers"]) else chosen
+        if name == "budget_usd":
+            return value if isinstance(value, Decimal) else amount("" if value is None else str(value))
+        return value
+
+    # -- providers ----------------------------------------------------------------------------------------------------
+
+    def refresh(self, *, always: bool = False) -> None:
+        """Looks at marks, headroom and ledger, which other processes change too; tells when something is new."""
+        status = self.chain.status()
+        rows = tuple(
+            row_of(item, probe, at, status.at)
+            for item in status.profiles
+            for at, probe in [self._probes.get(item.ref, (None, None))]
+        )
+        says = destination(self.chain, self.settings)
+        if always or (rows, says) != (self.rows, self.says):
+            self.rows, self.says = rows, says
+            self._tell("panel")
+
+    async def probe(self, ref: str) -> ProbeResult | None:
+        """Asks one provider alone; ``None`` when that is being done already."""
+        if not self._enter(ref):
+            return None
+        self._pressed.line(f'await {{chain}}.probe("{ref}")')
+        result = await self._probe(ref)
+        self._note(f"{ref}: {result.state}{f' ({short(result.text)})' if result.text else ''}")
+        return result
+
+    async def probe_all(self) -> tuple[ProbeResult, ...]:
+        """Asks every provider that has a model, a few at a time; nothing when that is being done already."""
+        with self._lock:
+            if self.progress is not None:
+                return ()
+            refs = targets(self.chain, ())
+            self.progress = Progress(done=0, total=len(refs), unreachable=0)
+        self._pressed.line(f"for ref in {refs!r}:\n    await {{chain}}.probe(ref)")
+        gate = asyncio.Semaphore(AT_ONCE)
+        try:
+            found = [item for item in await asyncio.gather(*(self._one_of_all(ref, gate) for ref in refs)) if item]
+        finally:
+            ended, self.progress = self.progress, None
+            self._note("" if ended is None else f"Probe all: {ended.words}")
+        return tuple(found)
+
+    def clear(self, ref: str) -> int:
+        """Clears what keeps this provider from being asked; returns how many marks there were."""
+        profile = self.chain.config.profiles.get(ref)
+        foreign = profile is not None and any(
+            mark.key.pool == profile.pool and mark.provider_ref != ref for mark in self.chain.marks()
+        )
+        pool = profile.pool if profile is not None and foreign else None
+        count = self.chain.clear(ref, pool=pool)
+        self._pressed.line(f'{{chain}}.clear("{ref}"{f", pool={pool!r}" if pool else ""})')
+        self._probes.pop(ref, None)
+        self._note(f"{ref}: {count} mark{'' if count == 1 else 's'} cleared" if count else f"{ref}: no mark to clear")
+        return count
+
+    async def _one_of_all(self, ref: str, gate: asyncio.Semaphore) -> ProbeResult | None:
+        async with gate:
+            result = await self._probe(ref) if self._enter(ref) else None
+        with self._lock:
+            if self.progress is not None:
+                lost = result is not None and not result.reachable
+                before = self.progress
+                self.progress = replace(before, done=before.done + 1, unreachable=before.unreachable + lost)
+        self._tell("panel")
+        return result
+
+    def _enter(self, ref: str) -> bool:
+        with self._lock:
+            if ref in self.probing:
+                return False
+            self.probing |= {ref}
+        self._tell("panel")
+        return True
+
+    async def _probe(self, ref: str) -> ProbeResult:
+        try:
+            result = await self.chain.probe(ref)
+            self._probes[ref] = (self.chain.clock.now(), result)
+            return result
+        finally:
+            with self._lock:
+                self.probing -= {ref}
+            self.refresh(always=True)
+
+    # -- the prompt ---------------------------------------------------------------------------------------------------
+
+    async def send(self, prompt: str) -> Any:
+        """Asks with the settings in force; the completion, or ``None`` when there is none (see :attr:`turn`)."""
+        with self._lock:
+            if self._turn is not None:
+                return None
+            turn = self._turn = PanelTurn(self.chain, self._turned)
+        self._pressed.asked(prompt)
+        self._turned()
+        try:
+            await turn.run(prompt, self.settings.options())
+        finally:
+            self.answer, self._turn = turn.completion, None
+            if turn.shown.phase == "stopped":
+                self._pressed.line("# the answer was stopped here")
+            self.refresh(always=True)
+        return turn.completion
+
+    def stop(self) -> None:
+        """Stops the running answer; what was shown stays. Nothing when none runs."""
+        if (turn := self._turn) is not None:
+            turn.stop()
+
+    @property
+    def asking(self) -> bool:
+        """Whether a prompt is being answered."""
+        return self._turn is not None
+
+    # -- clicks -------------------------------------------------------------------------------------------------------
+
+    def fresh(self, action: str, seen: int | None) -> bool:
+        """Whether a click is to be carried out: not when its page had not yet seen that the action was begun."""
+        with self._lock:
+            if seen is not None and seen < self._began.get(action, 0):
+                return False
+            self.version += 1
+            self._began[action] = self.version
+            return True
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _turned(self) -> None:
+        if self._turn is not None:
+            self.turn = self._turn.shown
+        self._tell("turn")
+
+    def _note(self, words: str) -> None:
+        self.notice = redact(words)
+        self.refresh(always=True)
+
+    def _tell(self, topic: Topic) -> None:
+        with self._lock:
+            self.version += 1
+        for told in tuple(self._observers):
+            try:
+                told(topic)
+            except Exception as error:  # noqa: BLE001 (an observer must not end a call; it is shown instead)
+                trouble = self.trouble = Trouble.of(f"showing the {topic}", error)
+                tell(trouble)
+                if topic != "trouble":  # else telling of it would go round in circles
+                    self._tell("trouble")

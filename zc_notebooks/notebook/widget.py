@@ -1,0 +1,113 @@
+"""What the package's widgets share: where their page side lies, clicks that are heard, and whether anybody looks.
+
+What must never be saved in a notebook (prompts, answers, tracebacks) travels as messages, not as traits: a saved widget
+state holds traits alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import anywidget
+
+from zc_notebooks.notebook.tasks import Soon, Tasks
+
+EVERY_S: Final = 1.0
+"""Seconds between two looks at what other processes did, while the widget is on a page."""
+_ASSETS: Final = Path(__file__).parent / "assets"
+
+
+def script(name: str) -> str:
+    """The page side of a widget: the shared part, then its own."""
+    return "\n".join((_ASSETS / part).read_text(encoding="utf-8") for part in ("common.js", f"{name}.js"))
+
+
+def style() -> str:
+    """The style sheet of all widgets."""
+    return (_ASSETS / "panel.css").read_text(encoding="utf-8")
+
+
+class Page(anywidget.AnyWidget):
+    """A widget that looks at its state again and again only while it stands on a page.
+
+    Args:
+        failed: Takes an exception of a click or of a task, with what was being done.
+        loop: Where tasks run; the package's own loop unless given.
+        sleep: Waits between two looks.
+    """
+
+    def __init__(
+        self,
+        failed: Callable[[str, BaseException], object],
+        *,
+        loop: Soon | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        super().__init__()
+        self.tasks = Tasks(failed, loop)
+        self._on_failure = failed
+        self._sleep = sleep
+        self._following = False
+        self._view_count = 0  # counted by the page from here on
+        self.on_msg(self._heard)
+        self.observe(self._counted, "_view_count")
+
+    # -- to be filled in ----------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """One look at what changed; runs on a worker thread."""
+        raise NotImplementedError
+
+    def say_all(self) -> None:
+        """Everything, to a page that has just begun to show the widget."""
+        raise NotImplementedError
+
+    def hear(self, message: Mapping[str, Any]) -> None:
+        """One click."""
+        raise NotImplementedError
+
+    # -- the rest -----------------------------------------------------------------------------------------------------
+
+    @property
+    def following(self) -> bool:
+        """Whether it looks at its state by itself."""
+        return self._following
+
+    def close(self) -> None:
+        """Ends it: nothing is looked at any more, the page shows it as it was."""
+        self._unfollow()
+        super().close()
+
+    def click(self, message: Mapping[str, Any]) -> None:
+        """One message of the page; whatever it raises is shown there."""
+        doing = str(message.get("do", "a message")).replace("_", " ")
+        try:
+            self.say_all() if doing == "hello" else self.hear(message)
+        except Exception as error:  # noqa: BLE001 (nobody waits for a click; it is shown instead)
+            self._on_failure(doing, error)
+
+    def _heard(self, _widget: object, message: Any, _buffers: object) -> None:
+        self.click(message if isinstance(message, dict) else {})
+
+    def _counted(self, change: Mapping[str, Any]) -> None:
+        if change["new"] and not self._following:
+            self._following = True
+            self.tasks.start("following", self._follow)
+        elif not change["new"]:
+            self._unfollow()
+
+    def _unfollow(self) -> None:
+        if self._following:
+            self._following = False
+            self.tasks.cancel("following")
+
+    async def _follow(self) -> None:
+        while self._following:
+            await asyncio.to_thread(self.look)
+            await self._sleep(EVERY_S)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
