@@ -59,7 +59,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("chain_transport",),
     ("testing", "lab"),
     ("probe", "fallback", "chain", "routing.router", "watch", "status", "opening"),
-    ("wall", "frames", "bench"),
+    ("wall", "sample", "frames", "bench"),
     ("charts",),
     ("notebook",),
     ("cli",),

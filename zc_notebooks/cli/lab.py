@@ -83,6 +83,30 @@ def wall(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def sample(
+    folder: Annotated[Path, typer.Argument(help="A new folder for the ledger.")],
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Write the sample ledger: three days of a batch in which nothing fails and the bill grows."""
+    from tqdm import tqdm
+
+    from zc_notebooks.sample import write_sample
+
+    with tqdm(desc="sample ledger", unit="call", disable=None, leave=False) as progress:
+
+        def told(_: int, total: int) -> None:
+            progress.total = total
+            progress.update()
+
+        calls = write_sample(folder, seed=seed, told=told)
+    if as_json:
+        emit({"folder": str(folder), "calls": calls})
+    else:
+        answer(f"{calls} calls written to {folder}; look at them with zc ledger sql --ledger {folder} or zc.Ledger")
+
+
+@app.command()
 def scenarios(as_json: AsJson = False) -> None:
     """List the fleets that can be served."""
     from zc_notebooks.lab import describe, scenario_names
