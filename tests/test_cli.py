@@ -230,6 +230,18 @@ def test_ledger(zc: Terminal) -> None:
     assert "deepseek.prepaid" in zc.out
 
 
+def test_ledger_cost(zc: Terminal) -> None:
+    """What an answered call costs, in a sentence and as JSON; a wrong period is one sentence."""
+    zc("ask", "hello")
+    assert zc("ledger", "cost", "--since", "1h", "--json") == 0
+    assert (zc.json["calls"], zc.json["answered"]) == (1, 1)
+    assert {"cost_usd", "per_answer_usd", "at_least"} <= zc.json.keys()
+    assert zc("ledger", "cost") == 0
+    assert zc.out.startswith("1 of 1 call answered")
+    assert zc("ledger", "cost", "--since", "soon") == 2
+    assert zc.err.startswith("zc: since = 'soon' is no time")
+
+
 def test_ledger_files(zc: Terminal, tmp_path: Path) -> None:
     """A short log comes in once; what is wrong with a file is one sentence, an object for programs."""
     line = '{"t":"2026-11-30T12:00:00Z","provider":"A","model":"m","in":1,"out":2,"status":"ok"}\n'

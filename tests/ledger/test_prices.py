@@ -283,3 +283,13 @@ def test_a_calls_cost_is_the_sum_of_its_items(rows: list[AttemptRow]) -> None:
     assert whole == (sum(known) if known else None)
     assert at_least == any(item.at_least for item in items)
     assert sum(item.attempts for item in items) == len(attempts)
+
+
+@given(many, st.data())
+def test_totals_are_the_sum_of_any_partition(rows: list[AttemptRow], data: st.DataObject) -> None:
+    """Whatever the groups are, to the last digit, in any order."""
+    places = data.draw(st.lists(st.integers(0, 4), min_size=len(rows), max_size=len(rows)))
+    mixed = data.draw(st.permutations(list(zip(rows, places, strict=True))))
+    parts = [totals(one for one, place in mixed if place == group) for group in range(5)]
+    known = [cost for cost, _ in parts if cost is not None]
+    assert totals(rows) == ((sum(known) if known else None), any(flag for _, flag in parts))

@@ -20,6 +20,7 @@ from zc_notebooks.cli import (
     lab,
     ledger_files,
     local,
+    money,
     operate,
     plan,
     use,
@@ -48,6 +49,7 @@ app.command("status")(operate.show_status)
 app.command("budget")(budget.show_budget)
 app.command("watch")(operate.watch)
 app.add_typer(configure.app, name="config")
+money.add_to(ledger_files.app)
 app.add_typer(ledger_files.app, name="ledger")
 app.add_typer(lab.app, name="lab")
 app.add_typer(local.app, name="local")

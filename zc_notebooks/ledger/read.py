@@ -87,7 +87,7 @@ class Ledger:
 
     def __init__(self, folder: Path | str, *, clock: Clock | None = None) -> None:
         self.folder = Path(folder).expanduser()
-        self._clock = clock or SystemClock()
+        self.clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._scanner = Scanner(self.folder.absolute())
         self._store = Store()
@@ -135,7 +135,7 @@ class Ledger:
         Raises:
             LedgerError: A bound cannot be read.
         """
-        begin, end = period(since, until, now=self._clock.now())
+        begin, end = period(since, until, now=self.clock.now())
         return self.sql(_PERIOD, [begin, end])
 
     def tail(self, n: int = 10) -> pl.DataFrame:
