@@ -23,6 +23,7 @@ from zc_notebooks.cli import (
     money,
     operate,
     plan,
+    report,
     use,
 )
 from zc_notebooks.cli.output import CANCELLED, OK, USAGE, answer, say
@@ -40,6 +41,7 @@ app = typer.Typer(
 app.command("ask")(ask.ask)
 app.command("chat")(chat.chat)
 app.command("plan")(plan.plan)
+app.command("report")(report.report)
 app.command("use")(use.use)
 app.command("effort")(effort.effort)
 app.command("explain")(explain.explain)

@@ -1,0 +1,128 @@
+"""A report: a notebook run against a ledger, as one file that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tests.ledger.rows import row
+from zc_notebooks.cli.app import run as zc
+from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.notebook.report import ReportError, make_report
+
+PARAMETERS = "ledger_path = 'x'\nsince = ''\nlimit = 3"
+CHART = """import polars as pl
+import zc_notebooks as zc
+from zc_notebooks import charts
+frame = pl.DataFrame({"a": ["one"], "b": ["two"], "served": ["me.x"]})
+charts.show(charts.served(frame, row="a", column="b", title="Who"))"""
+TABLE = """print("limit", limit, since)
+zc.Ledger(ledger_path).sql("select provider_ref, count(*) as n from attempts group by all")"""
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    folder = tmp_path / "ledger"
+    writer = LedgerWriter(folder)
+    for ordinal in range(3):
+        writer.write(row(call_id="c1", ordinal=ordinal))
+    writer.close()
+    return folder
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> str:
+    made = new_notebook()
+    made.cells = [
+        new_markdown_cell("# What happened\n\n| a | b |\n|---|---|\n| 1 | <script>alert(1)</script> |"),
+        new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
+        new_code_cell(CHART),
+        new_code_cell(TABLE),
+    ]
+    path = tmp_path / "mine.ipynb"
+    nbformat.write(made, path)
+    return str(path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_one_file_that_needs_nothing_else(tmp_path: Path, ledger: Path, notebook: str) -> None:
+    """Pictures inside, no script, no address; parameters, versions and a hash at its end; twice the same."""
+    first, second = (
+        make_report(notebook, tmp_path / name, ledger=ledger, parameters={"since": "7d"})
+        for name in ("a.html", "b.html")
+    )
+    text = first.read_text(encoding="utf-8")
+    assert text == second.read_text(encoding="utf-8")
+    assert "<svg" in text
+    assert "limit 3 7d" in text
+    assert not re.search(r"<script|src=\"http|href=\"http|@import", text)
+    assert "&lt;script&gt;alert" in text
+    for word in ("<th>since</th>", "<th>rows</th><td>3</td>", "hash of the rows", "duckdb", "Python"):
+        assert word in text
+    assert str(tmp_path) not in text
+    assert [path.name for path in tmp_path.glob(".*")] == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_other_rows_are_another_report(tmp_path: Path, ledger: Path, notebook: str) -> None:
+    """The hash is of the rows; the code is shown only where it is asked for."""
+    first = make_report(notebook, tmp_path / "a.html", ledger=ledger).read_text(encoding="utf-8")
+    writer = LedgerWriter(ledger)
+    writer.write(row(call_id="c2", ordinal=0))
+    writer.close()
+    second = make_report(notebook, tmp_path / "b.html", ledger=ledger, code=True).read_text(encoding="utf-8")
+    hashes = [re.search(r"hash of the rows</th><td>(\w+)", text) for text in (first, second)]
+    assert all(hashes)
+    assert hashes[0][1] != hashes[1][1]  # type: ignore[index]
+    assert "zc.Ledger(ledger_path)" in second
+    assert "zc.Ledger(ledger_path)" not in first
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("source", "parameters", "words"),
+    [
+        ("1 / 0", {}, "ZeroDivisionError"),
+        ("pass", {"speed": 1}, "no parameter 'speed': it has ledger_path, limit, since"),
+    ],
+)
+def test_a_report_that_cannot_be_made(
+    tmp_path: Path, ledger: Path, source: str, parameters: dict[str, int], words: str
+) -> None:
+    """One sentence, and no half file."""
+    made = new_notebook()
+    made.cells = [new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}), new_code_cell(source)]
+    path = tmp_path / "bad.ipynb"
+    nbformat.write(made, path)
+    with pytest.raises(ReportError, match=words):
+        make_report(str(path), tmp_path / "out.html", ledger=ledger, parameters=parameters)
+    assert not (tmp_path / "out.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["weather"], "there is no report 'weather': one of outage, cost"),
+        (["none.ipynb"], "none.ipynb cannot be read as a notebook"),
+        (["outage", "--ledger", "nowhere"], "nowhere is no ledger"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    tmp_path: Path,
+    ledger: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
+) -> None:
+    """A sentence and status 2."""
+    monkeypatch.chdir(tmp_path)
+    own = [] if "--ledger" in arguments else ["--ledger", str(ledger)]
+    if arguments[0] == "outage":
+        monkeypatch.setattr("zc_notebooks.notebook.report.resource", lambda *_: tmp_path / "x.ipynb")
+    assert zc(["report", *arguments, *own]) == 2
+    assert words in capsys.readouterr().err

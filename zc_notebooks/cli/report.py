@@ -1,0 +1,33 @@
+"""``zc report``: a notebook run against a ledger, as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zc_notebooks.cli.ask import AsJson
+from zc_notebooks.cli.ledger import Folder, folder_of
+from zc_notebooks.cli.output import answer, emit
+
+
+def report(
+    kind: Annotated[str, typer.Argument(help="outage, cost, or a notebook of your own.")],
+    out: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file; report-KIND.html here.")] = None,
+    since: Annotated[str, typer.Option(help="24h, 7d, a date or an instant; everything unless given.")] = "",
+    until: Annotated[str, typer.Option(help="A date or an instant.")] = "",
+    ledger: Folder = None,
+    code: Annotated[bool, typer.Option("--code", help="Show the cells' code, folded.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the notebook of a report against the ledger; write one HTML file that needs nothing else."""
+    from zc_notebooks.notebook.report import make_report
+
+    folder = folder_of(ledger)
+    given = {name: value for name, value in (("since", since), ("until", until)) if value}
+    path = make_report(kind, out or Path(f"report-{Path(kind).stem}.html"), ledger=folder, parameters=given, code=code)
+    if as_json:
+        emit({"kind": kind, "report": str(path), "ledger": str(folder)})
+    else:
+        answer(f"{path} ({path.stat().st_size // 1024} kB)")

@@ -1,0 +1,195 @@
+"""Runs a notebook against a ledger and writes one HTML file that needs nothing else: pictures inside, no network.
+
+At its end stand the parameters, the versions of the packages and a hash of the rows it is about; the same inputs give
+the same file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import platform
+import tempfile
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from zc_notebooks.errors import ZcError
+from zc_notebooks.ledger.read import Ledger
+from zc_notebooks.redact import redact
+from zc_notebooks.resources import resource
+
+KINDS: Final[Mapping[str, str]] = {
+    "outage": "05_outage_investigation.ipynb",
+    "cost": "06_cost_per_attempt.ipynb",
+}
+PACKAGES: Final = ("zc-notebooks", "duckdb", "polars", "altair")
+LIMIT_S: Final = 120
+"""Seconds for one cell."""
+
+_HASH: Final = """
+select coalesce(md5(string_agg(line, '' order by call_id, ordinal)), 'empty') as hash, count(*) as rows
+from (
+    select call_id, ordinal, md5(concat_ws('|', call_id, ordinal, t, provider_ref, model, status, reason, accepted,
+        input_tokens, output_tokens, cost_usd)) as line
+    from attempts
+)
+"""
+
+_STYLE: Final = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+pre, code { font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { text-align: left; padding: .2rem .8rem .2rem 0;
+  border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
+svg, img { max-width: 100%; height: auto; }
+.jp-InputPrompt, .jp-OutputPrompt, .jp-InputArea-prompt, .jp-OutputArea-prompt { display: none; }
+details.code > summary { font-size: .85rem; opacity: .8; }
+"""
+
+
+class ReportError(ZcError):
+    """A report cannot be made; the message says which cell and why."""
+
+
+def make_report(
+    kind: str, out: Path, *, ledger: Path, parameters: Mapping[str, Any] | None = None, code: bool = False
+) -> Path:
+    """Executes the notebook of ``kind`` and writes ``out``.
+
+    Args:
+        kind: One of :data:`KINDS`, or the path of your own notebook (``….ipynb``) with a cell tagged ``parameters``.
+        out: The HTML file; replaced at once when the report is whole.
+        ledger: Folder of the ledger it is about.
+        parameters: Values for names of the notebook's cell tagged ``parameters``.
+        code: Whether the cells' code is shown.
+
+    Raises:
+        ReportError: There is no such kind or parameter, a package is missing, or a cell failed.
+    """
+    path = _notebook_of(kind)
+    if not ledger.is_dir():
+        raise ReportError(f"{ledger} is no ledger: a folder with its rows is needed")
+    try:
+        import nbformat
+        from nbclient import NotebookClient
+        from nbclient.exceptions import CellExecutionError
+    except ImportError as error:
+        raise ReportError(f"a report needs {error.name}: pip install 'zc-notebooks[report]'") from None
+    given = {"ledger_path": str(ledger.resolve()), **(parameters or {})}
+    try:
+        notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with a file of the user's)
+        raise ReportError(f"{path} cannot be read as a notebook ({_last_line(str(error))})") from None
+    _inject(notebook, given)
+    with tempfile.TemporaryDirectory(prefix="zc-report-") as folder:
+        client = NotebookClient(
+            notebook,
+            timeout=LIMIT_S,
+            kernel_name="python3",
+            extra_arguments=["--log-level=40"],  # what a kernel says of itself at its start is nobody's news
+            resources={"metadata": {"path": folder}},
+        )
+        try:
+            client.execute()
+        except CellExecutionError as error:
+            raise ReportError(f"the notebook of the report stopped: {redact(_last_line(str(error)))}") from None
+    _write(out, _page(Path(kind).stem, notebook, _about(ledger, given), code=code))
+    return out
+
+
+def _notebook_of(kind: str) -> Path:
+    if kind.endswith(".ipynb"):
+        return Path(kind)
+    if kind not in KINDS:
+        raise ReportError(
+            f"there is no report {kind!r}: one of {', '.join(KINDS)}, or a notebook of your own (….ipynb)"
+        )
+    return resource("notebooks", KINDS[kind])
+
+
+def _inject(notebook: Any, given: Mapping[str, Any]) -> None:
+    """A cell with the values behind the one tagged ``parameters``."""
+    from nbformat.v4 import new_code_cell
+
+    for place, cell in enumerate(notebook.cells):
+        if "parameters" in cell.metadata.get("tags", []):
+            known = {line.partition("=")[0].strip() for line in cell.source.splitlines() if "=" in line}
+            wrong = sorted(set(given) - known)
+            if wrong:
+                raise ReportError(f"this report has no parameter {wrong[0]!r}: it has {', '.join(sorted(known))}")
+            source = "\n".join(f"{name} = {value!r}" for name, value in given.items())
+            notebook.cells.insert(place + 1, new_code_cell(source, id="injected"))  # type: ignore[no-untyped-call]
+            return
+    raise ReportError("the report's notebook has no cell tagged parameters")
+
+
+def _about(ledger: Path, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    (found,) = Ledger(ledger).sql(_HASH).to_dicts()
+    rows = [(name, repr(value)) for name, value in given.items() if name != "ledger_path"]
+    rows += [("rows", f"{found['rows']:,}"), ("hash of the rows", found["hash"])]
+    rows += [(name, _version(name)) for name in PACKAGES]
+    return [*rows, ("Python", platform.python_version())]
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except Exception:  # noqa: BLE001 (not installed as a distribution)
+        return "unknown"
+
+
+def _page(kind: str, notebook: Any, about: list[tuple[str, str]], *, code: bool) -> str:
+    parts = [_cell(cell, code=code) for cell in notebook.cells if cell.get("id") != "injected"]
+    lines = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in about)
+    digest = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>zc report: {html.escape(kind)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>\n'
+        f"{''.join(parts)}\n<h2>About this report</h2><table>{lines}</table>"
+        f"<p>Contents {digest}.</p></body></html>\n"
+    )
+
+
+def _cell(cell: Any, *, code: bool) -> str:
+    if cell.cell_type == "markdown":
+        from markdown_it import MarkdownIt
+
+        return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(cell.source))
+    if cell.cell_type != "code":
+        return ""
+    shown = "".join(_output(output) for output in cell.outputs)
+    source = f"<pre><code>{html.escape(cell.source)}</code></pre>"
+    return (f'<details class="code"><summary>code</summary>{source}</details>' if code else "") + shown
+
+
+def _output(output: Any) -> str:
+    """The richest form that needs no script."""
+    if output.output_type == "stream":
+        return f"<pre>{html.escape(redact(output.text))}</pre>"
+    data = output.get("data", {})
+    if "image/svg+xml" in data:
+        return f"<figure>{data['image/svg+xml']}</figure>"
+    if "image/png" in data:
+        text = html.escape(str(data.get("text/plain", "picture")), quote=True)
+        return f'<figure><img alt="{text}" src="data:image/png;base64,{data["image/png"]}"></figure>'
+    if "text/html" in data and "<script" not in data["text/html"]:
+        return str(data["text/html"])
+    return f"<pre>{html.escape(redact(str(data.get('text/plain', ''))))}</pre>"
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[-1] if lines else "no reason was given"
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        part = out.with_name(f".{out.name}.part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(out)
+    except OSError as error:
+        raise ReportError(f"{out} cannot be written ({error.strerror})") from None
