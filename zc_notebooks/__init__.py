@@ -19,6 +19,7 @@ _WHERE: Final = {
     "Effort": "routing.effort",
     "Telemetry": "routing.effort",
     "Ledger": "ledger.read",
+    "board": "notebook.panels",
     "controls": "notebook.panels",
     "Completion": "result",
     "call_with_fallback": "fallback",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from zc_notebooks.explanation import explain as explain
     from zc_notebooks.fallback import call_with_fallback as call_with_fallback
     from zc_notebooks.ledger.read import Ledger as Ledger
+    from zc_notebooks.notebook.panels import board as board
     from zc_notebooks.notebook.panels import controls as controls
     from zc_notebooks.opening import open as open  # noqa: A004 (zc.open)
     from zc_notebooks.records import Plan as Plan

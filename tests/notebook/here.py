@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from zc_notebooks.notebook.board_view import Board
 from zc_notebooks.notebook.controls_view import Controls
 from zc_notebooks.notebook.widget import Page
 
@@ -32,6 +33,10 @@ class Kept:
 
 class KeptControls(Kept, Controls):
     """A control panel."""
+
+
+class KeptBoard(Kept, Board):
+    """A board."""
 
 
 async def until(true: Callable[[], object]) -> None:

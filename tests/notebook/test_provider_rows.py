@@ -70,7 +70,7 @@ def test_lamp_and_words(status: ProfileStatus, lamp: str, words: str) -> None:
         ("reachable", "on", "reachable"),
         ("dead", "off", "not reachable"),
         ("unpaid", "off", "unpaid"),
-        ("busy", "off", "busy"),
+        ("busy", "limited", "busy, try again"),
     ],
 )
 def test_a_newer_probe_decides(state: State, lamp: str, words: str) -> None:

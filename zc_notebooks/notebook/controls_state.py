@@ -1,34 +1,32 @@
 """The control panel without a widget: settings, one row per provider, one turn, and a history as code.
 
 Everything a person can press is a method here. Methods may be called from any thread and on any loop; what changed is
-told to observers by its topic, and an exception nobody waits for becomes a :class:`~.trouble.Trouble`.
+told to observers by its topic (``panel``, ``turn``, ``trouble``), and an exception nobody waits for becomes a
+:class:`~.trouble.Trouble`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from zc_notebooks.chain import Chain
-from zc_notebooks.errors import ConfigError, ZcError
+from zc_notebooks.errors import ConfigError
 from zc_notebooks.notebook.controls_settings import OPTIONS, Settings, amount, destination
 from zc_notebooks.notebook.controls_turn import PanelTurn, TurnShown, listen
+from zc_notebooks.notebook.observed import Observed
 from zc_notebooks.notebook.pressed import Pressed
 from zc_notebooks.notebook.provider_rows import ProviderRow, row_of
-from zc_notebooks.notebook.trouble import Trouble, tell
 from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import TIERS, Record
-from zc_notebooks.redact import redact, short
+from zc_notebooks.redact import short
 from zc_notebooks.watch import targets
 
-Topic = Literal["panel", "turn", "trouble"]
-Told = Callable[[Topic], object]
 AT_ONCE: Final = 4
 """Probes under way at the same time when all are asked."""
 
@@ -46,7 +44,7 @@ class Progress(Record, frozen=True, kw_only=True):
         return f"{self.done} of {self.total} asked, {self.unreachable} not reachable"
 
 
-class ControlsState:
+class ControlsState(Observed):
     """The state of one panel.
 
     Args:
@@ -56,6 +54,7 @@ class ControlsState:
     """
 
     def __init__(self, chain: Chain, *, name: str = "chain", opened: str = "") -> None:
+        super().__init__()
         self.chain = chain
         self.settings = Settings()
         self.rows: tuple[ProviderRow, ...] = ()
@@ -64,43 +63,15 @@ class ControlsState:
         self.progress: Progress | None = None
         self.says = ""
         """Where the next call goes."""
-        self.notice = ""
-        """What the last button did, in one sentence."""
         self.turn = TurnShown()
         self.answer: Any = None
         """The completion of the last answered prompt."""
-        self.trouble: Trouble | None = None
-        self.version = 0
-        """Grows with every change; a click says which one its page had seen."""
         self._pressed = Pressed(name, opened)
-        self._lock = threading.RLock()
         self._began: dict[str, int] = {}
         self._probes: dict[str, tuple[datetime, ProbeResult]] = {}
         self._turn: PanelTurn | None = None
-        self._observers: list[Told] = []
         listen(chain)
         self.refresh()
-
-    # -- observers ----------------------------------------------------------------------------------------------------
-
-    def observe(self, told: Told) -> Callable[[], None]:
-        """Calls ``told`` with the topic of every change, on whatever thread it happens; returns how to end that."""
-        self._observers.append(told)
-        return lambda: self._observers.remove(told) if told in self._observers else None
-
-    def failed(self, doing: str, error: BaseException) -> None:
-        """An exception nobody waits for: shown in one sentence. An error of ours is a notice, and no trouble."""
-        if isinstance(error, ZcError):
-            self._note(short(f"{doing}: {error}", 300))
-            return
-        self.trouble = Trouble.of(doing, error)
-        tell(self.trouble)
-        self._tell("trouble")
-
-    def dismiss(self) -> None:
-        """The trouble was read."""
-        self.trouble = None
-        self._tell("trouble")
 
     @property
     def code(self) -> str:
@@ -132,7 +103,7 @@ class ControlsState:
             options = self.settings.options()
             for name in checked:
                 self._pressed.setting(OPTIONS[name], options.get(OPTIONS[name]))
-        self._note("")
+        self.note("")
 
     def only(self, ref: str) -> None:
         """The next calls go to this provider alone."""
@@ -173,7 +144,7 @@ class ControlsState:
             return None
         self._pressed.line(f'await {{chain}}.probe("{ref}")')
         result = await self._probe(ref)
-        self._note(f"{ref}: {result.state}{f' ({short(result.text)})' if result.text else ''}")
+        self.note(f"{ref}: {result.state}{f' ({short(result.text)})' if result.text else ''}")
         return result
 
     async def probe_all(self) -> tuple[ProbeResult, ...]:
@@ -189,7 +160,7 @@ class ControlsState:
             found = [item for item in await asyncio.gather(*(self._one_of_all(ref, gate) for ref in refs)) if item]
         finally:
             ended, self.progress = self.progress, None
-            self._note("" if ended is None else f"Probe all: {ended.words}")
+            self.note("" if ended is None else f"Probe all: {ended.words}")
         return tuple(found)
 
     def clear(self, ref: str) -> int:
@@ -202,7 +173,7 @@ class ControlsState:
         count = self.chain.clear(ref, pool=pool)
         self._pressed.line(f'{{chain}}.clear("{ref}"{f", pool={pool!r}" if pool else ""})')
         self._probes.pop(ref, None)
-        self._note(f"{ref}: {count} mark{'' if count == 1 else 's'} cleared" if count else f"{ref}: no mark to clear")
+        self.note(f"{ref}: {count} mark{'' if count == 1 else 's'} cleared" if count else f"{ref}: no mark to clear")
         return count
 
     async def _one_of_all(self, ref: str, gate: asyncio.Semaphore) -> ProbeResult | None:
@@ -280,19 +251,3 @@ class ControlsState:
         if self._turn is not None:
             self.turn = self._turn.shown
         self._tell("turn")
-
-    def _note(self, words: str) -> None:
-        self.notice = redact(words)
-        self.refresh(always=True)
-
-    def _tell(self, topic: Topic) -> None:
-        with self._lock:
-            self.version += 1
-        for told in tuple(self._observers):
-            try:
-                told(topic)
-            except Exception as error:  # noqa: BLE001 (an observer must not end a call; it is shown instead)
-                trouble = self.trouble = Trouble.of(f"showing the {topic}", error)
-                tell(trouble)
-                if topic != "trouble":  # else telling of it would go round in circles
-                    self._tell("trouble")

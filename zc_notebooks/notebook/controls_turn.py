@@ -152,7 +152,11 @@ class PanelTurn:
             phase="failed",
             words=short(f"{head}: {error}", 400),
             columns=sheet.columns,
-            rows=tuple(tuple(redact(cell) for cell in row) for row in sheet.rows),
+            rows=tuple(
+                tuple(redact(cell) for cell in line)
+                for line, failure in zip(sheet.rows, error.attempts, strict=True)
+                if failure.row.status != "skipped_failed_stream"  # its own earlier failure stands there already
+            ),
         )
 
     def _line(self, text: str) -> None:

@@ -12,7 +12,7 @@ import msgspec
 import traitlets
 
 from zc_notebooks.chain import Chain
-from zc_notebooks.notebook.controls_state import ControlsState, Topic
+from zc_notebooks.notebook.controls_state import ControlsState
 from zc_notebooks.notebook.tasks import Soon
 from zc_notebooks.notebook.widget import Page, script, style
 
@@ -107,7 +107,7 @@ class Controls(Page):
         self._show_turn()
         self._show_trouble()
 
-    def _told(self, topic: Topic) -> None:
+    def _told(self, topic: str) -> None:
         if topic == "panel":
             self._show_panel()
         elif topic == "trouble":

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from zc_notebooks.chain import Chain
+from zc_notebooks.config.load import find_config, load_config
+from zc_notebooks.notebook.board_state import BoardState
+from zc_notebooks.notebook.board_view import Board
 from zc_notebooks.notebook.controls_state import ControlsState
 from zc_notebooks.notebook.controls_view import Controls
+from zc_notebooks.places import ledger_folder
 
 
 def controls(chain: Chain | None = None) -> Controls:
@@ -27,6 +33,31 @@ def controls(chain: Chain | None = None) -> Controls:
         return Controls(ControlsState(open_chain(), opened="zc.open()"))
     name = _name_of(chain)
     return Controls(ControlsState(chain, name=name or "chain", opened="" if name else _opened(chain)))
+
+
+def board(chain: Chain | None = None, *, ledger: Path | str | None = None, hours: float = 24.0) -> Board:
+    """A live board of every process of this machine that writes to one ledger.
+
+    Attempts as they arrive, who was out when, and what today cost. It follows the ledger while it stands on a page: not
+    after its cell was cleared or deleted, nor after ``board.close()``.
+
+    Args:
+        chain: Whose ledger; without one, the ledger of the configuration found (see :func:`zc_notebooks.open`).
+        ledger: Another ledger folder.
+        hours: How far back the timeline goes.
+
+    Raises:
+        ConfigError: The configuration found cannot be used.
+        LedgerError: The ledger is no folder, or cannot be listed.
+    """
+    folder = ledger if ledger is not None else chain.ledger_path if chain is not None else _found_ledger()
+    return Board(BoardState(folder, clock=None if chain is None else chain.clock, hours=hours))
+
+
+def _found_ledger() -> Path:
+    found = find_config(os.environ, Path.cwd())
+    config = None if found is None else load_config(found, environ=os.environ)
+    return ledger_folder(config if config is not None and config.profiles else None)
 
 
 def _opened(chain: Chain) -> str:

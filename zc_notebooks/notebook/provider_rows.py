@@ -26,7 +26,7 @@ _OFF: Final = {
     "not_found": "no such model",
     "network": "not reachable",
 }
-_PROBED: Final = {"dead": "not reachable", "limited": "unknown", "failing": "failing", "busy": "busy"}
+_PROBED: Final = {"dead": "not reachable", "busy": "busy, try again"}
 
 
 class MarkLine(Record, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def row_of(found: ProfileStatus, probed: ProbeResult | None, probed_at: datetime
         lamp=lamp,
         words=words,
         headroom=found.left() or "not stated",
-        last=_last(found.last),
+        last=_last(found.last, now),
         marks=tuple(
             MarkLine(words=_mark(mark, alone=len(found.marks) == 1), until=mark.until)
             for mark in sorted(found.marks, key=lambda item: item.until)
@@ -79,8 +79,14 @@ def _state(found: ProfileStatus, probed: ProbeResult | None, now: datetime) -> t
     if found.marks:
         return _marked(max(found.marks, key=lambda item: item.until), now)
     if probed is not None and probed.state != "limited":
-        return ("on", "reachable") if probed.reachable else ("off", _PROBED.get(probed.state, probed.state))
+        return _probed(probed)
     return _outcome(found.last)
+
+
+def _probed(probed: ProbeResult) -> tuple[Lamp, str]:
+    if probed.reachable:
+        return "on", "reachable"
+    return "limited" if probed.state == "busy" else "off", _PROBED.get(probed.state, probed.state)
 
 
 def _marked(mark: Mark, now: datetime) -> tuple[Lamp, str]:
@@ -120,12 +126,13 @@ def _mark(mark: Mark, *, alone: bool) -> str:
     return f"{who[mark.provenance]} ({what}{f', {mark.key.model}' if mark.key.model else ''})"
 
 
-def _last(last: LastOutcome | None) -> str:
+def _last(last: LastOutcome | None, now: datetime) -> str:
     if last is None:
         return "never asked"
-    return f"{'answered' if last.status == 'ok' else _failure(last)} at {last.t:%m-%d %H:%M:%S} UTC"
+    at = f"{last.t:%H:%M:%S}" if last.t.date() == now.date() else f"{last.t:%m-%d %H:%M}"
+    return f"{'answered' if last.status == 'ok' else _failure(last)} at {at} UTC"
 
 
 def _failure(last: LastOutcome) -> str:
     status = last.status.replace("_", " ")
-    return status if not last.reason else f"{last.reason.replace('_', ' ')} ({status})"
+    return status if not last.reason or last.reason == last.status else f"{last.reason.replace('_', ' ')} ({status})"

@@ -77,7 +77,7 @@ class Page(anywidget.AnyWidget):
         return self._following
 
     def close(self) -> None:
-        """Ends it: nothing is looked at any more, the page shows it as it was."""
+        """Ends it: nothing is looked at any more, and pages drop it."""
         self._unfollow()
         super().close()
 

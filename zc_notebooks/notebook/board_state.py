@@ -1,0 +1,173 @@
+"""The live board without a widget: the newest attempts of every process, who was out when, and what today cost."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from zc_notebooks.clock import Clock, SystemClock
+from zc_notebooks.frames import with_outcome
+from zc_notebooks.ledger.read import Ledger
+from zc_notebooks.notebook.observed import Observed
+from zc_notebooks.notebook.outages import CHANGES, Outage, outages
+from zc_notebooks.records import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from zc_notebooks.ledger.read import Follower
+
+RECENT: Final = 40
+"""Attempts and skips that are shown."""
+ANEW: Final = timedelta(seconds=30)
+"""Without a new row the board is drawn again this often: limits end, and days."""
+_NAMED: Final = 5
+_TODAY: Final = """
+select provider_ref as ref,
+    count(*) filter (where kind = 'attempt') as attempts,
+    count(*) filter (where accepted) as answered,
+    count(*) filter (where kind = 'skip') as skipped,
+    sum(input_tokens) as tokens_in,
+    sum(output_tokens) as tokens_out,
+    sum(cost_usd) as cost_usd,
+    coalesce(bool_or(kind = 'attempt' and cost_usd is null and not starts_with(status, 'http_')), false) as at_least
+from attempts where t >= $1 group by provider_ref order by min(t), ref
+"""
+
+
+class Spend(Record, frozen=True, kw_only=True):
+    """One provider since midnight UTC. ``None`` is not known."""
+
+    ref: str
+    attempts: int
+    answered: int
+    skipped: int
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+    at_least: bool
+    """Whether a part of the cost is not known."""
+
+    def cost(self) -> str:
+        """In words."""
+        return _dollars(self.cost_usd, at_least=self.at_least)
+
+
+class Seen(Record, frozen=True, kw_only=True):
+    """One attempt or skip."""
+
+    t: datetime
+    ref: str
+    model: str
+    mode: str
+    outcome: str
+    """One of :data:`zc_notebooks.frames.OUTCOMES`."""
+    status: str
+    reason: str
+    secs: float | None
+    cost_usd: float | None
+    turn: str
+    """The first digits of its call, which are the same for all attempts of a call."""
+
+
+class BoardState(Observed):
+    """The state of one board.
+
+    Args:
+        folder: The ledger that every process of this machine writes to.
+        clock: What "today" and "now" are.
+        hours: How far back the timeline goes.
+    """
+
+    def __init__(self, folder: Path | str, *, clock: Clock | None = None, hours: float = 24.0) -> None:
+        super().__init__()
+        self._clock = clock or SystemClock()
+        self.hours = hours
+        self.ledger = Ledger(folder, clock=self._clock)
+        self._follower: Follower = self.ledger.follow()
+        self.at = self._clock.now()
+        """When it was last drawn."""
+        self.recent: tuple[Seen, ...] = ()
+        """The newest first."""
+        self.outages: tuple[Outage, ...] = ()
+        self.today: tuple[Spend, ...] = ()
+        self.arrived = 0
+        """Rows that came since the board was opened."""
+        self.paused = False
+        """Whether it stands still, so that somebody can read."""
+        self.closed = False
+        self._draw()
+
+    def refresh(self, *, always: bool = False) -> None:
+        """Takes in what any process appended; tells only when something came, or time changed what is shown."""
+        with self._lock:
+            if self.closed or (self.paused and not always):
+                return
+            came = self._follower.new_rows().height
+            self.arrived += came
+            if not (came or always or self._clock.now() - self.at >= ANEW):
+                return
+            self._draw()
+        self._tell("panel")
+
+    def pause(self, still: bool = True) -> None:
+        """Lets it stand still, or follow again."""
+        self.paused = still
+        self.refresh(always=True)
+
+    def spent(self) -> str:
+        """What today cost, in words: ``$0.0123``, ``at least $0.01``, ``nothing``."""
+        known = [item.cost_usd for item in self.today if item.cost_usd is not None]
+        total = sum((Decimal(repr(cost)) for cost in known), Decimal(0))
+        return _dollars(float(total) if known else None, at_least=any(item.at_least for item in self.today))
+
+    def says(self) -> str:
+        """The board in one sentence."""
+        attempts, answered = sum(item.attempts for item in self.today), sum(item.answered for item in self.today)
+        out = list(dict.fromkeys(item.ref for item in self.outages if item.end is None))
+        names = ", ".join(out[:_NAMED]) + (f" and {len(out) - _NAMED} more" if len(out) > _NAMED else "")
+        return f"Today: {attempts} attempts, {answered} answers, cost {self.spent()}. Out now: {names or 'nobody'}."
+
+    def close(self) -> None:
+        """Ends it: the ledger is not looked at any more. What was shown stays."""
+        with self._lock:
+            if not self.closed:
+                self.closed = True
+                self.ledger.close()
+
+    def _draw(self) -> None:
+        now = self._clock.now()
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        self.recent = _recent(self.ledger.tail(RECENT))
+        self.today = tuple(Spend(**row) for row in self.ledger.sql(_TODAY, [midnight]).to_dicts())
+        changes = self.ledger.sql(CHANGES, [now - timedelta(hours=self.hours)])
+        self.outages = outages(changes.to_dicts(), now)
+        self.at = now
+
+
+def _recent(frame: pl.DataFrame) -> tuple[Seen, ...]:
+    rows: list[dict[str, Any]] = with_outcome(frame).reverse().to_dicts()
+    return tuple(
+        Seen(
+            t=row["t"],
+            ref=row["provider_ref"],
+            model=row["model"],
+            mode=row["mode"],
+            outcome=str(row["outcome"]),
+            status=row["status"].removeprefix("skipped_").replace("_", " "),
+            reason=(row["reason"] or "").replace("_", " "),
+            secs=row["secs"],
+            cost_usd=row["cost_usd"],
+            turn=row["call_id"][:4],
+        )
+        for row in rows
+    )
+
+
+def _dollars(cost: float | None, *, at_least: bool) -> str:
+    if cost is None:
+        return "unknown" if at_least else "nothing"
+    amount = f"{cost:.6f}".rstrip("0").rstrip(".")
+    return f"{'at least ' if at_least else ''}${amount}"
