@@ -248,6 +248,12 @@ def test_ledger_files(zc: Terminal, tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text(line)
     assert zc("ledger", "import", "log.jsonl", "--json") == 0
     assert (zc.json["added"], zc.json["present"], zc.json["refused"]) == (1, 0, 0)
+    assert zc("ledger", "compact", "--keep", "99999d", "--json") == 0
+    assert (zc.json["rows"], zc.json["files"], zc.json["dropped"]) == (1, 1, 0)
+    assert zc("ledger", "compact") == 0
+    assert zc.out.startswith("0 rows of 0 segments compacted, 1 Parquet file")
+    assert zc("ledger", "compact", "--keep", "soon") == 2
+    assert zc.err.startswith("zc: keep = 'soon' is no time")
     assert zc("ledger", "import", "log.jsonl") == 0
     assert zc.out == "0 rows added from a file of short usage log, 1 were there already\n"
     (tmp_path / "log.jsonl").write_text(line + "what\n")

@@ -1,4 +1,4 @@
-"""``zc ledger import``: what comes into a ledger folder from files and leaves it as files."""
+"""``zc ledger compact|import``: the files of a ledger folder, and what comes into it."""
 
 from __future__ import annotations
 
@@ -33,3 +33,22 @@ def import_rows(
     else:
         answer(str(found))
     raise typer.Exit(ALL_FAILED if found.refused else OK)
+
+
+@app.command()
+def compact(
+    keep: Annotated[str | None, typer.Option(help="Drop rows older than this, such as 90d; none unless given.")] = None,
+    ledger: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put sealed files together into Parquet, sorted by time. Safe at any moment; a second time changes nothing."""
+    from zc_notebooks.ledger.compact import compact as compact_folder
+
+    try:
+        done = compact_folder(folder_of(ledger), keep=keep)
+    except ZcError as error:
+        report(error, as_json=as_json)
+    if as_json:
+        emit(done)
+    else:
+        answer(str(done))

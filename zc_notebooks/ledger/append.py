@@ -151,6 +151,10 @@ class LedgerWriter:
             fd = os.open(path, _FLAGS, 0o600)
         hold(fd)
         stat = os.fstat(fd)
+        if stat.st_nlink == 0:  # tidied away as a dead writer's before it was held
+            os.close(fd)
+            self._open(day)
+            return
         self._fd, self._path, self._day, self._inode = fd, path, day, (stat.st_dev, stat.st_ino)
         if self._fsync:
             _sync_folder(self._place)

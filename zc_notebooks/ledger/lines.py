@@ -40,17 +40,18 @@ REQUIRED: Final[tuple[str, ...]] = tuple(field.name for field in msgspec.structs
 """Columns every row has; a version that adds a column gives it a default."""
 
 
-def _reader_type() -> type[msgspec.Struct]:
+def _reader_type(*, exact: bool = False) -> type[msgspec.Struct]:
     """The row as a reader takes it: the schema's types, plain words where the writer has a fixed list."""
     fields: list[Any] = []
     for name, sql_type in DUCKDB_TYPES.items():
         kind = _PYTHON_TYPES[sql_type]
         fields.append((name, kind) if name in REQUIRED else (name, kind | None, None))
-    return msgspec.defstruct("StoredRow", fields, frozen=True, gc=False)
+    return msgspec.defstruct("StoredRow", fields, frozen=True, gc=False, forbid_unknown_fields=exact)
 
 
 StoredRow: Final = _reader_type()
 _decoder: Final = msgspec.json.Decoder(StoredRow)
+_exact: Final = msgspec.json.Decoder(_reader_type(exact=True))
 
 
 class BadLine(Record, frozen=True, kw_only=True):
@@ -120,6 +121,20 @@ def judge(line: bytes) -> tuple[LineKind, str] | None:
 
 
 TOO_LONG: Final = f"longer than {LONGEST // 2**20} MiB"
+
+
+def more_fields(rows: bytes) -> list[str | None] | None:
+    """For each row the fields this version does not know, as JSON text; ``None`` when there are none at all."""
+    try:
+        _exact.decode_lines(rows)
+    except msgspec.ValidationError:
+        return [_more(line) for line in rows.removesuffix(b"\n").split(b"\n")]
+    return None
+
+
+def _more(line: bytes) -> str | None:
+    value = {name: given for name, given in msgspec.json.decode(line).items() if name not in DUCKDB_TYPES}
+    return msgspec.json.encode(value).decode() if value else None
 
 
 def decode_rows(rows: bytes) -> Iterator[tuple[Any, ...]]:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.lines import BadLine
 from zc_notebooks.ledger.period import When, period
 from zc_notebooks.ledger.scan import Scanner
-from zc_notebooks.ledger.store import Store
+from zc_notebooks.ledger.store import FilesMoved, Store
 from zc_notebooks.records import Record
 
 if TYPE_CHECKING:
     import polars as pl
 
+T = TypeVar("T")
+
 _SHOWN: Final = 100
+_TRIES: Final = 100
 _PERIOD: Final = """
 select * from attempts
 where ($1::timestamptz is null or t >= $1) and ($2::timestamptz is null or t < $2)
@@ -102,13 +106,32 @@ class Ledger:
                 raise LedgerError("this ledger was closed; open it again")
             self._look += 1
             try:
-                self._store.change(self._scanner.gone(), self._scanner.fresh(), self._look)
+                self._take_in(self._look)
             except BaseException:
                 # Half a look must not be taken for a whole one: the next one reads everything again.
                 self._scanner = Scanner(self._scanner.folder)
-                self._store.clear()
+                self._store.roll_back()
                 raise
             return self._look
+
+    def _take_in(self, look: int) -> None:
+        """One change, made of as many looks as it takes until no segment vanished under one."""
+        scanner, store = self._scanner, self._store
+        store.begin()
+        while True:
+            gone = scanner.gone()
+            compacted = scanner.listing.compacted
+            store.change(gone, scanner.fresh(), look, compacted=compacted != store.compacted)
+            if not scanner.moved:
+                break
+        store.commit(compacted, look)
+
+    def _asked(self, ask: Callable[[int], T]) -> T:
+        """What ``ask`` gives after a look; again after a new one while compactions move files away under it."""
+        for _ in range(_TRIES):
+            with suppress(FilesMoved):
+                return ask(self.refresh())
+        raise LedgerError(f"the files of the ledger {self.folder.name} change faster than they can be read; try again")
 
     def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> pl.DataFrame:
         """The result of a query over the views ``attempts`` and ``attempts_short``.
@@ -122,8 +145,7 @@ class Ledger:
         Raises:
             LedgerError: One sentence, with DuckDB's hint where it has one.
         """
-        self.refresh()
-        return self._store.query(query, params)
+        return self._asked(lambda _: self._store.query(query, params))
 
     def attempts(self, since: When | None = None, until: When | None = None) -> pl.DataFrame:
         """Attempts and skips that began in a period, in the order of time.
@@ -158,15 +180,17 @@ class Ledger:
         with self._lock:
             segments = list(self._scanner.segments.values())
             left_out = dict(self._scanner.left_out)
+            compacted = self._scanner.listing.compacted
         bad = [line for segment in segments for line in segment.described()]
         return LedgerCheck(
-            files=sum(segment.name not in left_out for segment in segments),
+            files=sum(segment.name not in left_out for segment in segments) + len(compacted),
             rows=found["n"],
-            torn=sum(segment.torn + segment.left_over("torn") for segment in segments),
+            torn=sum(segment.torn + segment.left_over("torn") for segment in segments)
+            + sum(file.footer.torn for file in compacted),
             foreign=sum(segment.foreign + segment.left_over("foreign") for segment in segments),
             pending=sum(segment.pending for segment in segments),
             duplicates=found["twice"],
-            bytes=sum(segment.size for segment in segments),
+            bytes=sum(segment.size for segment in segments) + sum(file.size for file in compacted),
             first=found["first"],
             last=found["last"],
             bad=tuple(bad[:_SHOWN]),
@@ -174,8 +198,7 @@ class Ledger:
         )
 
     def _new_since(self, look: int) -> tuple[pl.DataFrame, int]:
-        last = self.refresh()
-        return self._store.seen_between(look, last), last
+        return self._asked(lambda last: (self._store.seen_between(look, last), last))
 
     def close(self) -> None:
         """Frees the memory. The object cannot be used afterwards."""
@@ -185,8 +208,9 @@ class Ledger:
 
     def __repr__(self) -> str:
         segments = list(self._scanner.segments.values())
-        rows = sum(segment.rows for segment in segments)
-        return f"Ledger({_count(rows, 'row')}, {_count(len(segments), 'file')})"
+        compacted = self._scanner.listing.compacted
+        rows = sum(segment.rows for segment in segments) + sum(file.footer.rows for file in compacted)
+        return f"Ledger({_count(rows, 'row')}, {_count(len(segments) + len(compacted), 'file')})"
 
 
 class Follower:

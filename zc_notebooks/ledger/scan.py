@@ -1,27 +1,28 @@
 """Following a ledger folder: which files it holds, and the rows that were appended since the last look.
 
-Reading never changes the folder and never waits for a writer. A last line without an end is *pending* while a living
+Reading never changes the folder and never waits for a writer. Of a segment that a compaction has taken, wholly or its
+beginning, only the rest is read. A last line without an end is *pending* while a living
 process holds the file, and judged like any other line once nobody does.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.lines import LONGEST, PIECE, TOO_LONG, BadLine, LineKind, judge, sort_lines
-from zc_notebooks.ledger.segments import SUFFIX, held
+from zc_notebooks.ledger.listing import Lister, Listing, printable
+from zc_notebooks.ledger.parquet import Part
+from zc_notebooks.ledger.segments import held
 from zc_notebooks.records import Record
-from zc_notebooks.redact import short
 
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _KEPT: Final = 100
 """Bad lines described one by one; beyond that they are only counted."""
+NOTHING: Final = Part(bytes=0, lines=0)
 
 
 @dataclass
@@ -31,6 +32,8 @@ class Segment:
     name: str
     id: int
     inode: tuple[int, int]
+    start: int = 0
+    """Bytes that a compaction has taken."""
     size: int = 0
     """Bytes looked at so far."""
     mtime_ns: int | None = None
@@ -58,7 +61,7 @@ class Segment:
         else:
             self.foreign += 1
         if len(self.bad) < _KEPT:
-            self.bad.append(BadLine(file=_printable(self.name), line=line, kind=kind, why=why))
+            self.bad.append(BadLine(file=printable(self.name), line=line, kind=kind, why=why))
 
     def left_over(self, kind: LineKind) -> int:
         """1 when the file ends in an unfinished line of this kind."""
@@ -69,7 +72,7 @@ class Segment:
         if self.tail is None:
             return self.bad
         kind, why = self.tail
-        return [*self.bad, BadLine(file=_printable(self.name), line=self.lines + 1, kind=kind, why=why)]
+        return [*self.bad, BadLine(file=printable(self.name), line=self.lines + 1, kind=kind, why=why)]
 
 
 class Fresh(Record, frozen=True, kw_only=True):
@@ -87,82 +90,72 @@ class Scanner:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.segments: dict[str, Segment] = {}
-        self.left_out: dict[str, str] = {}
-        """Name → why it is not read, as of the last look."""
-        self._stats: dict[str, os.stat_result] = {}
+        self.listing = Listing()
+        """The last look."""
+        self.moved = False
+        """Whether a segment vanished between the look and its reading: one has to look again."""
+        self._lister = Lister(folder)
         self._next_id = 0
 
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Name → why it is not read, as of the last look."""
+        return self.listing.left_out
+
     def gone(self) -> list[int]:
-        """Looks at the folder; drops files that vanished or were replaced and returns their ids.
+        """Looks at the folder; drops segments that vanished, were replaced or were compacted and returns their ids.
 
         Raises:
             LedgerError: The folder cannot be listed.
         """
-        found = self._list()
+        self.listing = self._lister.look()
+        self.moved = False
+        found = self._counting()
         gone = []
         for name, segment in list(self.segments.items()):
             now = found.get(name)
-            if now is None or (now.st_dev, now.st_ino) != segment.inode or _rewritten(segment, now):
+            if now is None or _inode(now) != segment.inode or _rewritten(segment, now) or self._taken(segment):
                 gone.append(self.segments.pop(name).id)
         for name in sorted(found.keys() - self.segments.keys()):
-            inode = (found[name].st_dev, found[name].st_ino)
-            self.segments[name] = Segment(name=name, id=self._next_id, inode=inode)
-            self._next_id += 1
-        self._stats = found
+            self.segments[name] = self._begin(name, found[name])
         return gone
 
     def fresh(self) -> Iterator[Fresh]:
         """Rows appended since the last look, file by file in the order of their names; call :meth:`gone` first."""
         for name in sorted(self.segments):
-            segment, now = self.segments[name], self._stats[name]
+            segment, now = self.segments[name], self.listing.segments[name]
             if (segment.size, segment.mtime_ns) == (now.st_size, now.st_mtime_ns) and not segment.pending:
                 continue
             try:
-                yield from _open_and_read(self.folder / name, segment)
+                yield from read_segment(self.folder / name, segment)
             except FileNotFoundError:
-                continue  # removed since the listing: the next look drops it
+                self.moved = True
             except OSError as problem:
-                self._leave_out(name, problem.strerror or type(problem).__name__)
+                self.left_out[printable(name)] = problem.strerror or type(problem).__name__
 
-    def _list(self) -> dict[str, os.stat_result]:
-        """Regular ``*.jsonl`` files; everything else that is not hidden goes to :attr:`left_out` with its reason."""
-        found: dict[str, os.stat_result] = {}
-        self.left_out = {}
-        try:
-            with os.scandir(self.folder) as entries:
-                for entry in entries:
-                    if not entry.name.startswith("."):
-                        self._look(entry, found)
-        except FileNotFoundError:
-            return {}
-        except NotADirectoryError:
-            raise LedgerError(f"{self.folder.name} is a file; a ledger is a folder of {SUFFIX} files") from None
-        except OSError as problem:
-            raise LedgerError(f"the ledger folder {self.folder.name} cannot be read: {problem.strerror}") from None
-        return found
+    def _counting(self) -> dict[str, os.stat_result]:
+        """The segments that are not wholly in a Parquet file."""
+        taken = self.listing.taken
+        return {
+            name: info
+            for name, info in self.listing.segments.items()
+            if name not in taken or info.st_size > taken[name].bytes
+        }
 
-    def _look(self, entry: os.DirEntry[str], found: dict[str, os.stat_result]) -> None:
-        try:
-            info = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            return
-        except OSError as problem:
-            self._leave_out(entry.name, problem.strerror or type(problem).__name__)
-            return
-        if not stat.S_ISREG(info.st_mode):
-            self._leave_out(entry.name, _kind(info.st_mode))
-        elif not entry.name.endswith(SUFFIX):
-            self._leave_out(entry.name, f"not a {SUFFIX} file")
-        else:
-            found[entry.name] = info
+    def _taken(self, segment: Segment) -> bool:
+        part = self.listing.taken.get(segment.name)
+        return part is not None and part.bytes > segment.start
 
-    def _leave_out(self, name: str, why: str) -> None:
-        self.left_out[_printable(name)] = why
+    def _begin(self, name: str, now: os.stat_result) -> Segment:
+        part = self.listing.taken.get(name, NOTHING)
+        self._next_id += 1
+        begun = Segment(name=name, id=self._next_id, inode=_inode(now), start=part.bytes, offset=part.bytes)
+        begun.lines = part.lines
+        return begun
 
 
-def _printable(name: str) -> str:
-    """A file's name as one line of text, whatever bytes it is made of."""
-    return short(os.fsencode(name).decode("utf-8", "replace"))
+def _inode(info: os.stat_result) -> tuple[int, int]:
+    return info.st_dev, info.st_ino
 
 
 def _rewritten(segment: Segment, now: os.stat_result) -> bool:
@@ -173,12 +166,8 @@ def _rewritten(segment: Segment, now: os.stat_result) -> bool:
     return unchanged and now.st_mtime_ns != segment.mtime_ns
 
 
-def _kind(mode: int) -> str:
-    kinds = {stat.S_IFDIR: "a folder", stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe"}
-    return kinds.get(stat.S_IFMT(mode), "not a regular file")
-
-
-def _open_and_read(path: Path, segment: Segment) -> Iterator[Fresh]:
+def read_segment(path: Path, segment: Segment) -> Iterator[Fresh]:
+    """What stands in a file beyond ``segment.offset``. Raises :class:`OSError`."""
     fd = os.open(path, _FLAGS)
     try:
         info = os.fstat(fd)

@@ -8,6 +8,8 @@ A segment is *sealed*, and may be rewritten in another form, when
 
 - nobody holds it, or
 - its date has passed by more than an hour (its writer takes a new file with its first row of the new day).
+
+Only one that nobody holds is ever removed: clocks jump, and a writer may come back to a file of a past day.
 """
 
 from __future__ import annotations
@@ -80,20 +82,44 @@ def hold(fd: int) -> None:
 
 def held(fd: int) -> bool:
     """Whether a living process writes the open file ``fd``; also true where that cannot be known."""
+    free = _take(fd)
+    if free and fcntl is not None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    return not free
+
+
+def only_holder(fd: int, name: str, *, now: datetime | None = None) -> bool:
+    """Takes the open segment ``fd`` for this process alone, until it is closed; whether that could be done.
+
+    Where the file system has no such locks, the date in the segment's ``name`` decides.
+    """
+    free = _take(fd)
+    found = parse_name(name)
+    return (found is not None and past(found.day, now)) if free is None else free
+
+
+def _take(fd: int) -> bool | None:
+    """Whether the lock was free and is ours now; ``None`` where there are no locks."""
     if fcntl is None:  # pragma: no cover
-        return True
+        return None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
     except OSError:
-        return True
-    fcntl.flock(fd, fcntl.LOCK_UN)
-    return False
+        return None
+    return True
+
+
+def past(day: date, now: datetime | None = None) -> bool:
+    """Whether a UTC day is over by more than :data:`GRACE`. ``now`` is aware UTC."""
+    return (now or datetime.now(UTC)) - GRACE >= _end(day)
 
 
 def sealed(path: Path, *, now: datetime | None = None) -> bool:
     """Whether nothing will be appended to ``path`` any more. ``now`` is aware UTC. Raises :class:`OSError`."""
     name = parse_name(path.name)
-    if name is not None and (now or datetime.now(UTC)) - GRACE >= _end(name.day):
+    if name is not None and past(name.day, now):
         return True
     fd = os.open(path, os.O_RDONLY)
     try:

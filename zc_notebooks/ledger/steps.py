@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import duckdb
 
 TEMPORARY: Final = ".new-"
 """Hidden, so that no reader looks at it; left over by a crash, and removed by whoever holds the folder's lock."""
@@ -13,6 +16,11 @@ TEMPORARY: Final = ".new-"
 
 class Disk:
     """What reaches the disk. Every method raises :class:`OSError`."""
+
+    def write(self, con: duckdb.DuckDBPyConnection, copy: str) -> int:
+        """Lets DuckDB write a file; the number of rows in it. Raises :class:`duckdb.Error` too."""
+        (count,) = con.execute(copy).fetchone() or (0,)
+        return int(count)
 
     def sync(self, path: Path) -> None:
         """Waits until a file is on the disk."""

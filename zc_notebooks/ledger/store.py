@@ -1,7 +1,9 @@
-"""The ledger's rows in an in-memory DuckDB, and queries that can read them and nothing else.
+"""The ledger's rows as an in-memory DuckDB sees them, and queries that can read them and nothing else.
 
-The database reaches no file: rows are handed to it, external access is off and the configuration is locked before the
-first query. Each query runs on its own cursor in a read-only transaction that is rolled back.
+Rows of segments are handed to the database; rows of Parquet files stay where they are. Those files by name are all the
+database can open: external access is off, and the configuration is locked before the first query. When a compaction has
+made other files, a new database takes the place of the old one. Each query runs on its own cursor in a read-only
+transaction that is rolled back.
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.columns import frame_of_lines, frame_of_result
+from zc_notebooks.ledger.following import follow_sql, keep_known
 from zc_notebooks.ledger.lines import REQUIRED
+from zc_notebooks.ledger.parquet import Compacted, quoted, read_sql
 from zc_notebooks.ledger.permit import permit
 from zc_notebooks.ledger.row import DUCKDB_TYPES
 from zc_notebooks.ledger.scan import Fresh
@@ -27,96 +32,165 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 32 * 1024 * 1024
 """Bytes of JSON handed over at a time."""
+_TABLES: Final = ("written", "known", "batches")
+_COLUMNS: Final = ", ".join(f'"{name}"' for name in DUCKDB_TYPES)
+
+
+class FilesMoved(Exception):
+    """A compaction replaced Parquet files before or while a query read them: look again and ask again."""
 
 
 class Store:
-    """Rows by the file they came from."""
+    """Rows by the segment they came from, and the Parquet files beside them."""
 
     def __init__(self) -> None:
-        import duckdb
-
         self._lock = threading.Lock()
-        self._con: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"temp_directory": ""})
-        self._con.execute("set global TimeZone = 'UTC'")
-        self._con.execute("set python_enable_replacements = false")
-        self._con.execute("create schema store")
-        columns = ", ".join(f'"{n}" {t}{" not null" if n in REQUIRED else ""}' for n, t in DUCKDB_TYPES.items())
-        self._con.execute(f"create table store.rows ({columns}, _file integer not null, _look bigint not null)")
-        for name in VIEWS:
-            self._con.execute(f"create view {name} as {view_sql(name)}")
-        self._con.execute("set enable_external_access = false")
-        self._con.execute("set lock_configuration = true")
+        self._compacted: tuple[Compacted, ...] = ()
+        self._newest = 0
+        self._con = database()
 
-    def change(self, gone: Sequence[int], fresh: Iterable[Fresh], look: int) -> int:
-        """Takes rows of vanished files out and new ones in, all at once; returns how many came in."""
+    @property
+    def compacted(self) -> tuple[Compacted, ...]:
+        """The Parquet files it reads."""
+        return self._compacted
+
+    def begin(self) -> None:
+        """Begins a change that others see as a whole."""
+        self._con.execute("begin transaction")
+
+    def change(self, gone: Sequence[int], fresh: Iterable[Fresh], look: int, *, compacted: bool) -> None:
+        """Takes rows of vanished segments out and new ones in. ``compacted``: they may have gone to a Parquet file."""
+        if gone:
+            if compacted:
+                keep_known(self._con, gone)
+            self._con.execute("delete from store.written where _file in (select unnest($1))", [list(gone)])
+        for batch in _batches(fresh):
+            self._insert(batch, look)
+
+    def commit(self, compacted: tuple[Compacted, ...], look: int) -> None:
+        """Ends the change; ``compacted`` are the Parquet files from now on."""
+        if compacted == self._compacted:
+            self._con.execute("commit")
+            return
+        newest = max((file.footer.newest for file in compacted), default=0)
+        if newest > self._newest:
+            self._con.execute("insert into store.batches values ($1, $2, $3)", [self._newest + 1, newest, look])
+        new = database(compacted, like=self._con)
+        self._con.execute("rollback")
+        with self._lock:  # queries that run go on with the old one
+            self._con, self._compacted, self._newest = new, compacted, newest
+
+    def roll_back(self) -> None:
+        """Forgets the change, and every row: what was read cannot be told from what was not."""
         with self._lock:
-            self._con.execute("begin transaction")
-            try:
-                if gone:
-                    self._con.execute("delete from store.rows where _file in (select unnest($1))", [list(gone)])
-                count = sum(self._insert(batch, look) for batch in _batches(fresh))
-                self._con.execute("commit")
-            except BaseException:
-                self._con.execute("rollback")
-                raise
-            return count
+            self._con = database()
+            self._compacted, self._newest = (), 0
 
-    def _insert(self, batch: Sequence[Fresh], look: int) -> int:
+    def _insert(self, batch: Sequence[Fresh], look: int) -> None:
         import polars as pl
 
-        count = sum(part.count for part in batch)
-        frame = frame_of_lines(b"".join(part.rows for part in batch), count)
+        frame = frame_of_lines(b"".join(part.rows for part in batch), sum(part.count for part in batch))
         files = chain.from_iterable([part.segment] * part.count for part in batch)
         frame = frame.with_columns(pl.Series("_file", files, dtype=pl.Int32), pl.lit(look, pl.Int64).alias("_look"))
-        self._con.register("incoming", frame.__arrow_c_stream__())
-        try:
-            self._con.execute("insert into store.rows select * from incoming")
-        finally:
-            self._con.unregister("incoming")
-        return count
-
-    def clear(self) -> None:
-        """Forgets every row."""
-        with self._lock:
-            self._con.execute("delete from store.rows")
+        hand_over(self._con, frame, "store.written")
 
     def seen_between(self, after: int, last: int) -> pl.DataFrame:
         """Rows that came in with the looks after ``after`` up to ``last``, in the order of time."""
-        columns = ", ".join(DUCKDB_TYPES)
-        where = "where _look > $1 and _look <= $2 order by t, call_id, ordinal"
-        return self.query(f"select {columns} from store.rows {where}", [after, last])  # noqa: S608 (our own names)
+        return self._run(follow_sql(compacted=bool(self._compacted)), [after, last])
 
     def query(self, text: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> pl.DataFrame:
         """Runs a query that only reads. The result of its last statement.
 
         Raises:
             LedgerError: The query is wrong, or would do more than read; one sentence.
+            FilesMoved: The query did not come to its end for no fault of its own.
         """
-        import duckdb
+        return self._run(text, params)
 
+    def _run(self, text: str, params: Mapping[str, Any] | Sequence[Any] | None) -> pl.DataFrame:
         with self._lock:
-            cursor = self._con.cursor()
+            cursor, files = self._con.cursor(), self._compacted
         try:
-            permit(cursor, text)
-            cursor.execute("begin transaction read only")
-            relation = cursor.sql(text, params=params)
-            if relation is None:
-                raise LedgerError("the query gives no rows; end it with a SELECT")
-            return frame_of_result(relation)
-        except duckdb.Error as problem:
-            raise LedgerError(_sentence(problem)) from None
-        except BaseException as problem:
-            if type(problem).__name__ != "PanicException":  # polars' word for a value it cannot hold, no Exception
-                raise
-            raise LedgerError(
-                "a value of the result does not fit a frame (an infinite date?); cast it to text"
-            ) from None
+            return _result(cursor, text, params)
+        except Exception:
+            if any(not Path(file.path).exists() for file in files):
+                raise FilesMoved from None
+            raise
         finally:
             cursor.close()
 
     def close(self) -> None:
         """Frees the memory."""
         self._con.close()
+
+
+def database(
+    compacted: Sequence[Compacted] = (), *, like: duckdb.DuckDBPyConnection | None = None, locked: bool = True
+) -> duckdb.DuckDBPyConnection:
+    """A database with the ledger's tables and views, filled from another's tables.
+
+    ``locked``: it opens no file but ``compacted`` and its settings cannot be changed.
+    """
+    import duckdb
+
+    con: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"temp_directory": ""})
+    con.execute("set global TimeZone = 'UTC'")
+    con.execute("set python_enable_replacements = false")
+    if locked:
+        paths = ", ".join(quoted(file.path) for file in compacted)
+        con.execute(f"set allowed_paths = [{paths}]")
+        con.execute("set enable_external_access = false")
+    _make_tables(con, compacted)
+    if like is not None:
+        for table in _TABLES:
+            hand_over(con, like.sql(f"from store.{table}"), f"store.{table}")
+    if locked:
+        con.execute("set lock_configuration = true")
+    return con
+
+
+def hand_over(con: duckdb.DuckDBPyConnection, rows: Any, table: str) -> None:
+    """Appends rows to a table through Arrow's own interface."""
+    con.register("incoming", rows.__arrow_c_stream__())
+    try:
+        con.execute(f"insert into {table} select * from incoming")  # noqa: S608 (our own names)
+    finally:
+        con.unregister("incoming")
+
+
+def _make_tables(con: duckdb.DuckDBPyConnection, compacted: Sequence[Compacted]) -> None:
+    con.execute("create schema store")
+    columns = ", ".join(f'"{n}" {t}{" not null" if n in REQUIRED else ""}' for n, t in DUCKDB_TYPES.items())
+    con.execute(f"create table store.written ({columns}, _file integer not null, _look bigint not null)")
+    con.execute("create table store.known (call_id varchar, ordinal integer, _look bigint)")
+    con.execute("create table store.batches (first bigint, last bigint, _look bigint)")
+    rows = f"select {_COLUMNS} from store.written"  # noqa: S608
+    if compacted:
+        con.execute(f"create view store.compacted as {read_sql(compacted)}")
+        rows = f"select {_COLUMNS} from store.compacted union all {rows}"  # noqa: S608
+    con.execute(f"create view store.rows as {rows}")
+    for name in VIEWS:
+        con.execute(f"create view {name} as {view_sql(name)}")
+
+
+def _result(
+    cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, Any] | Sequence[Any] | None
+) -> pl.DataFrame:
+    import duckdb
+
+    try:
+        permit(cursor, text)
+        cursor.execute("begin transaction read only")
+        relation = cursor.sql(text, params=params)
+        if relation is None:
+            raise LedgerError("the query gives no rows; end it with a SELECT")
+        return frame_of_result(relation)
+    except duckdb.Error as problem:
+        raise LedgerError(_sentence(problem)) from None
+    except BaseException as problem:
+        if type(problem).__name__ != "PanicException":  # polars' word for a value it cannot hold, no Exception
+            raise
+        raise LedgerError("a value of the result does not fit a frame (an infinite date?); cast it to text") from None
 
 
 def _batches(fresh: Iterable[Fresh]) -> Iterable[list[Fresh]]:
