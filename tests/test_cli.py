@@ -264,6 +264,21 @@ def test_ledger_files(zc: Terminal, tmp_path: Path) -> None:
     assert zc.json["error"]["type"] == "LedgerError"
 
 
+def test_ledger_spans(zc: Terminal, tmp_path: Path) -> None:
+    """Calls go out as spans and come in again; where they go has to be said."""
+    zc("ask", "hi")
+    assert zc("ledger", "export", "--otel", "spans.jsonl", "--since", "1h", "--json") == 0
+    assert zc.json == {"file": "spans.jsonl", "calls": 1}
+    assert "hi" not in (tmp_path / "spans.jsonl").read_text(encoding="utf-8").split('"')
+    assert zc("ledger", "import", "spans.jsonl", "--ledger", "other", "--json") == 0
+    assert zc.json["format"] == "OpenTelemetry spans"
+    assert zc.json["added"] >= 1
+    assert zc("ledger", "export", "--otel", "no/such/folder.jsonl") == 2
+    assert zc.err == "zc: cannot export to folder.jsonl: No such file or directory\n"
+    assert zc("ledger", "export") == 2
+    assert zc.err == "zc: say where the spans go: --otel FILE, or --otlp\n"
+
+
 def test_a_first_configuration(zc: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names of variables, never values; it loads; it is never overwritten."""
     monkeypatch.setenv("GROQ_API_KEY", "gsk_planted0123456789")

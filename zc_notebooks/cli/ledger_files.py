@@ -1,4 +1,4 @@
-"""``zc ledger compact|import``: the files of a ledger folder, and what comes into it."""
+"""``zc ledger compact|import|export``: the files of a ledger folder, what comes into it, what leaves it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from zc_notebooks.cli.ask import AsJson
-from zc_notebooks.cli.ledger import Folder, app, folder_of
-from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, report
+from zc_notebooks.cli.ledger import Folder, app, folder_of, open_ledger
+from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, fail, report
 from zc_notebooks.errors import ZcError
 
 __all__ = ["app"]
@@ -17,7 +17,10 @@ __all__ = ["app"]
 
 @app.command("import")
 def import_rows(
-    file: Annotated[Path, typer.Argument(help="JSON lines: ledger rows, or a short usage log.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="JSON lines: ledger rows, a short log, LiteLLM's spend log, OpenTelemetry spans."),
+    ],
     ledger: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,3 +55,32 @@ def compact(
         emit(done)
     else:
         answer(str(done))
+
+
+@app.command()
+def export(
+    otel: Annotated[Path | None, typer.Option(help="Write OpenTelemetry spans to it, as OTLP JSON lines.")] = None,
+    otlp: Annotated[bool, typer.Option("--otlp", help="Send them to OTEL_EXPORTER_OTLP_ENDPOINT.")] = False,
+    since: Annotated[str | None, typer.Option(help="Begin: 24h, 7d, a date or an instant.")] = None,
+    until: Annotated[str | None, typer.Option(help="End, not included.")] = None,
+    ledger: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the calls of a period out of the ledger as OpenTelemetry spans."""
+    from zc_notebooks.ledger import otel as spans
+    from zc_notebooks.ledger.otel_send import send
+
+    if (otel is None) is not otlp:
+        fail("say where the spans go: --otel FILE, or --otlp")
+    try:
+        source = open_ledger(ledger)
+        if otel is not None:
+            done = {"file": str(otel), "calls": spans.export(source, otel, since=since, until=until)}
+        else:
+            done = {"spans": send(source, since=since, until=until)}
+    except ZcError as error:
+        report(error, as_json=as_json)
+    if as_json:
+        emit(done)
+    else:
+        answer(f"{done['calls']:,} calls written to {otel}" if otel is not None else f"{done['spans']:,} spans sent")

@@ -18,6 +18,8 @@ import msgspec
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.importing.formats import ImportFormat, Line, Refused, Row
+from zc_notebooks.ledger.importing.litellm import LiteLlm
+from zc_notebooks.ledger.importing.otel_spans import OtelSpans
 from zc_notebooks.ledger.importing.own_rows import OwnRows
 from zc_notebooks.ledger.importing.short_lines import ShortLines
 from zc_notebooks.ledger.lines import LONGEST, TOO_LONG
@@ -27,7 +29,7 @@ from zc_notebooks.ledger.segments import new_name
 from zc_notebooks.ledger.steps import Disk, temporary
 from zc_notebooks.records import Record
 
-FORMATS: Final[tuple[ImportFormat, ...]] = (OwnRows(), ShortLines())
+FORMATS: Final[tuple[ImportFormat, ...]] = (OwnRows(), LiteLlm(), OtelSpans(), ShortLines())
 """The first that recognises a line of the file is the file's format."""
 
 _BATCH: Final = 20_000
