@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import zc_notebooks as zc
-from tests.fleet import Fleet, chain_toml, profile
+from tests.fleet import Fleet, profile
 from tests.ledger.rows import NOON, row
 from zc_notebooks.bench.replay import NOTHING, Replay, replay
 from zc_notebooks.errors import LedgerError
@@ -86,7 +86,7 @@ def assert_reproduced(found: Replay) -> None:
 
 
 words = st.lists(st.sampled_from(sorted(OUTCOMES)), min_size=1, max_size=6)
-scripts = st.fixed_dictionaries({name: words for name in ("a", "b", "c")})
+scripts = st.fixed_dictionaries(dict.fromkeys(("a", "b", "c"), words))
 POLICIES = ("retry_then_advance", "cooldown_and_advance")
 
 
@@ -147,7 +147,9 @@ def answered(call: str, minutes: float, ref: str = "groq.free", **fields: Any) -
     return row(call, given.pop("ordinal", 0), **given)
 
 
-def refused(call: str, minutes: float, ref: str = "groq.free", reason: str = "server_error", **fields: Any) -> AttemptRow:
+def refused(
+    call: str, minutes: float, ref: str = "groq.free", reason: str = "server_error", **fields: Any
+) -> AttemptRow:
     """A failed attempt."""
     status = {"daily_limit": "http_429", "minute_limit": "http_429", "balance": "http_402"}.get(reason, "http_503")
     given = {"accepted": False, "status": status, "reason": reason, "cost_usd": 0.0, "output_tokens": 0, "secs": 0.1}
@@ -169,7 +171,7 @@ def test_one_candidate_alone() -> None:
 
 
 def test_nobody_asked_is_not_success() -> None:
-    """A configured candidate without a row fails in the estimate; the optimistic bound lets it answer, price unknown."""
+    """A configured candidate without a row fails in the estimate; in the upper bound it answers, price unknown."""
     from tests.ledger.rows import profile as bare
 
     rows = [answered(f"call-{number}", number) for number in range(4)]
@@ -213,7 +215,9 @@ def test_less_load_is_no_exhaustion() -> None:
     rows = [answered(f"g{number}", 2 * number, "google.free") for number in range(20)]
     rows += [answered(f"n{number}", 2 * number + 1, "paid.x", tier="prepaid") for number in range(20)]
     rows += [
-        refused("last", 41, "google.free", "daily_limit", resets_at=NOON + timedelta(hours=20), reset_source="inferred"),
+        refused(
+            "last", 41, "google.free", "daily_limit", resets_at=NOON + timedelta(hours=20), reset_source="inferred"
+        ),
         answered("last", 41, "paid.x", ordinal=1, tier="prepaid"),
     ]
     assert replay(rows, ["google.free", "paid.x"]).would_have.answered == 41
@@ -269,8 +273,9 @@ def test_retries_of_another_policy(tmp_path: Path) -> None:
     """Without retries a candidate that came back on the second request is left at the first failure."""
     script = {"a": ["fails", "answers"] * 3, "b": ["answers"]}
     rows, fleet = happened(tmp_path, script, [60.0] * 3)
-    assert chain_toml("a")
-    found = replay(rows, ["custom.a"], profiles=fleet.chain.config.profiles, reliability=Reliability(provider_retries=0))
+    found = replay(
+        rows, ["custom.a"], profiles=fleet.chain.config.profiles, reliability=Reliability(provider_retries=0)
+    )
     assert found.really.answered == 3
     assert found.would_have.answered == 0
     assert found.would_have.waited_s == 0

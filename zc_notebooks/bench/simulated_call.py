@@ -104,7 +104,8 @@ class OneCall:
         own = self._own.get(_candidate(variant))
         if own and self._same_past(variant, own[0].before):
             stated = gate.mark is not None and gate.mark.provenance != "guessed"
-            return OPEN if gate.state == "cooling" and stated and self._faithful else gate
+            comes = self._faithful and own[0] is self._expected()
+            return OPEN if gate.state == "cooling" and stated and comes else gate
         if gate.state == "open":
             return self._as_recorded(variant) or self._foreseen(variant) or gate
         return gate
@@ -249,10 +250,13 @@ class OneCall:
         """The recorded attempt that this one repeats."""
         mine = self._own.get(_candidate(variant))
         own = mine.pop(0) if mine else None
-        made = len(self.result.attempts)
-        expected = self.call.attempts[made] if made < len(self.call.attempts) else None
-        self._faithful = self._faithful and own is not None and own is expected
+        self._faithful = self._faithful and own is not None and own is self._expected()
         return own
+
+    def _expected(self) -> Seen | None:
+        """The attempt that comes next where all goes as it was recorded."""
+        made = len(self.result.attempts)
+        return self.call.attempts[made] if made < len(self.call.attempts) else None
 
     def _note(self, step: Try, ruling: Ruling, effect: Effect, own: Seen | None) -> None:
         result, run = self.result, self.run
