@@ -372,7 +372,9 @@ def test_an_account_wide_quota_benches_its_models_and_nothing_else(tmp_path: Pat
     fleet = Fleet({"a": [by_model]}, tmp_path, toml=head + links)
     assert ask(fleet).served.model == "paid"
     assert [mark.key.model for mark in fleet.chain.marks()] == ["*:free"]
-    assert [row.status for row in ask(fleet).attempts] == ["skipped_cooldown", "skipped_cooldown", "ok"]
+    again = ask(fleet).attempts
+    assert [row.status for row in again] == ["skipped_cooldown", "skipped_cooldown", "ok"]
+    assert [row.scope for row in again] == ["model", "model", None]  # 12.1: from the verdict or the mark
 
 
 def test_a_stated_remaining_of_zero_is_not_asked(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from zc_notebooks.ledger.lines import BadLine
 from zc_notebooks.ledger.period import When, period
 from zc_notebooks.ledger.scan import Scanner
 from zc_notebooks.ledger.store import FilesMoved, Store
+from zc_notebooks.ledger.views import CUTS, period_sql
 from zc_notebooks.records import Record
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ T = TypeVar("T")
 
 _SHOWN: Final = 100
 _TRIES: Final = 100
-_PERIOD: Final = """
-select * from attempts
-where ($1::timestamptz is null or t >= $1) and ($2::timestamptz is null or t < $2)
-order by t, call_id, ordinal
-"""
 _TAIL: Final = """
 select * from (select * from attempts order by t desc, call_id desc, ordinal desc limit $1)
 order by t, call_id, ordinal
@@ -134,7 +130,10 @@ class Ledger:
         raise LedgerError(f"the files of the ledger {self.folder.name} change faster than they can be read; try again")
 
     def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> pl.DataFrame:
-        """The result of a query over the views ``attempts`` and ``attempts_short``.
+        """The result of a query over the views: ``attempts``, ``calls``, ``hops``, ``exhaustion``, ``spend``, ….
+
+        ``set variable now = timestamptz '…'; select …`` moves the moment that ``exhaustion``, ``last_state`` and
+        ``headroom`` call now.
 
         A query reads the ledger and nothing else: it changes nothing that stays, opens no file and loads no extension.
 
@@ -145,7 +144,28 @@ class Ledger:
         Raises:
             LedgerError: One sentence, with DuckDB's hint where it has one.
         """
-        return self._asked(lambda _: self._store.query(query, params))
+        return self._asked(lambda _: self._store.query(query, params, views=True))
+
+    def view(self, name: str, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+        """One of the views over a period, in its own order; without bounds over everything.
+
+        Args:
+            name: ``calls``, ``hops``, ``exhaustion``, ``reachability``, ``spend``, ``latency``, ``last_state``,
+                ``headroom``, ``attempts`` or ``attempts_short``.
+            since: Begin, included: ``"24h"``, ``"7d"``, a date (midnight UTC) or an instant. Calls and hops that began
+                in the period; episodes that touch it; for all others the attempts of the period.
+            until: End, not included; the same forms.
+
+        Raises:
+            LedgerError: There is no such view, or a bound cannot be read.
+        """
+        if name not in CUTS:
+            raise LedgerError(f"there is no view {name!r}; there are {', '.join(CUTS)}")
+        now = self.clock.now()
+        begin, end = period(since, until, now=now)
+        query, bounds = period_sql(name, begin, end)
+        query = f"set variable now = timestamptz '{now.isoformat()}';\n{query}"
+        return self._asked(lambda _: self._store.query(query, bounds or None))
 
     def attempts(self, since: When | None = None, until: When | None = None) -> pl.DataFrame:
         """Attempts and skips that began in a period, in the order of time.
@@ -157,14 +177,13 @@ class Ledger:
         Raises:
             LedgerError: A bound cannot be read.
         """
-        begin, end = period(since, until, now=self.clock.now())
-        return self.sql(_PERIOD, [begin, end])
+        return self.view("attempts", since, until)
 
     def tail(self, n: int = 10) -> pl.DataFrame:
         """The last ``n`` attempts and skips, oldest first."""
         if n < 0:
             raise LedgerError(f"tail of {n} rows: the number must be 0 or more")
-        return self.sql(_TAIL, [n])
+        return self._asked(lambda _: self._store.query(_TAIL, [n]))
 
     def follow(self) -> Follower:
         """A reader of what is appended from now on, for live boards and ``tail -f``."""
@@ -176,7 +195,7 @@ class Ledger:
 
     def check(self) -> LedgerCheck:
         """Counts what the folder holds: rows, torn and foreign lines, duplicates, files that are not read."""
-        found = self.sql(_COUNTS).row(0, named=True)
+        found = self._asked(lambda _: self._store.query(_COUNTS)).row(0, named=True)
         with self._lock:
             segments = list(self._scanner.segments.values())
             left_out = dict(self._scanner.left_out)

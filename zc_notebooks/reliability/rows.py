@@ -100,6 +100,7 @@ def skip_row(facts: CallFacts, ordinal: int, step: Skip, t: datetime) -> Attempt
         pool=variant.entry.profile.pool,
         tier=variant.entry.profile.tier,
         reason=mark.reason if mark else None,
+        scope=None if mark is None else "credential" if mark.key.model is None else "model",
         resets_at=mark.until if mark else None,
         reset_source=mark.provenance if mark else None,
         failover=variant.entry.index > 0,
