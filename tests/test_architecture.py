@@ -10,7 +10,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "zc_notebooks"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("shown", "resources", "clock", "redact", "forks", "shared_file", "model_names"),
+    ("resources", "clock", "redact", "forks", "shared_file", "model_names"),
+    ("shown",),
     ("records",),
     ("markup", "chat", "ledger.row"),
     ("errors", "result", "images", "prompt_parts", "request_settings", "messages"),

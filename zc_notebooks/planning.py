@@ -42,7 +42,7 @@ def _standing(call: Call, memory: Memory, entry: Entry) -> Standing:
 def lines(made: Plan) -> list[tuple[str, ...]]:
     """:data:`COLUMNS` of each entry, indented by its level in the graph, with pruned edges where they hang."""
     found: list[tuple[str, ...]] = []
-    for entry, following in zip(made.entries, (*made.entries[1:], None), strict=True):
+    for entry, following in zip(made.entries, (*made.entries[1:], None), strict=False):  # a plan may be empty
         found.append(_line(made, entry))
         if following is None or following.ref != entry.ref:
             found.extend(_edge(item, entry.level) for item in _pruned_at(made, entry.ref))

@@ -90,6 +90,15 @@ class ProbeResult(Record, Shown, frozen=True, kw_only=True):
         return f"ProbeResult({self.ref}/{self.model}: {self.state}{until}, {self.ms:.0f} ms)"
 
 
+class ProbeResults(tuple[ProbeResult, ...], Shown):
+    """Several probes; a notebook shows them as one table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"ProbeResults({sum(item.reachable for item in self)} of {len(self)} reachable)"
+
+
 async def probe(chain: Chain, ref: str, *, model: str | None = None, timeout_s: float = 20.0) -> ProbeResult:
     """Asks the profile ``ref`` alone. Marks do not stop it; a success clears older ones, a limit sets one.
 

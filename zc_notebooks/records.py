@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from zc_notebooks.redact import Secret, short
-from zc_notebooks.shown import Shown
+from zc_notebooks.shown import Keyed, Shown
 
 Tier = Literal["free", "trial", "prepaid", "metered", "local"]
 TIERS: Final[tuple[Tier, ...]] = ("free", "trial", "prepaid", "metered", "local")
@@ -252,8 +252,8 @@ class Standing(Record, frozen=True, kw_only=True):
     price_source: str = ""
 
 
-class Plan(Record, Shown, frozen=True, kw_only=True):
-    """Entries in order plus what was pruned and why."""
+class Plan(Record, Shown, Keyed[Entry], frozen=True, kw_only=True):
+    """Entries in order plus what was pruned and why. ``plan["groq.free"]`` is the first entry of that profile."""
 
     entries: tuple[Entry, ...]
     source: Literal["graph", "chain"]
@@ -269,6 +269,13 @@ class Plan(Record, Shown, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         names = " -> ".join(f"{entry.ref}/{entry.served(self.requested_model)}" for entry in self.entries)
         return f"Plan({names})"
+
+    def by_key(self) -> dict[str, Entry]:
+        """Profile ref → its first entry."""
+        found: dict[str, Entry] = {}
+        for entry in self.entries:
+            found.setdefault(entry.ref, entry)
+        return found
 
     def standing(self, entry: Entry) -> Standing:
         """How ``entry`` stands; nothing is known in a plan that was not made to be looked at."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zc_notebooks.config.keys import Missing
 from zc_notebooks.records import Mark, Profile, Record, Tier
 from zc_notebooks.reliability.quota_headers import Headroom
-from zc_notebooks.shown import Shown
+from zc_notebooks.shown import Keyed, Shown
 
 if TYPE_CHECKING:
     from zc_notebooks.chain import Chain
@@ -60,11 +60,15 @@ class ProfileStatus(Record, frozen=True, kw_only=True):
         )
 
 
-class Status(Record, Shown, frozen=True, kw_only=True):
-    """All profiles at one moment."""
+class Status(Record, Shown, Keyed[ProfileStatus], frozen=True, kw_only=True):
+    """All profiles at one moment. ``status["groq.free"]`` is one of them."""
 
     at: datetime
     profiles: tuple[ProfileStatus, ...]
+
+    def by_key(self) -> dict[str, ProfileStatus]:
+        """Profile ref → how it stands."""
+        return {item.ref: item for item in self.profiles}
 
     def __repr__(self) -> str:
         ready = sum(item.words(self.at) == "ready" for item in self.profiles)

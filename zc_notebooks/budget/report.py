@@ -10,7 +10,7 @@ from zc_notebooks.budget.spend_file import Sums
 from zc_notebooks.budget.spending import PeriodName, Spending, Unusable, fresh_at
 from zc_notebooks.config.schema import Borders
 from zc_notebooks.records import Record
-from zc_notebooks.shown import Shown
+from zc_notebooks.shown import Keyed, Shown
 
 
 class PeriodBudget(Record, frozen=True, kw_only=True):
@@ -41,8 +41,8 @@ class PeriodBudget(Record, frozen=True, kw_only=True):
         return f"{'at least ' if self.at_least else ''}{dollars(self.spent_usd)}"
 
 
-class Budget(Record, Shown, frozen=True, kw_only=True):
-    """The budgets of a configuration at one moment."""
+class Budget(Record, Shown, Keyed[PeriodBudget], frozen=True, kw_only=True):
+    """The budgets of a configuration at one moment. ``budget["day"]`` is one period."""
 
     at: datetime
     call_usd: Decimal | None = None
@@ -53,6 +53,10 @@ class Budget(Record, Shown, frozen=True, kw_only=True):
     """Day and month when one of them has a limit."""
     problem: str = ""
     """Why what was spent is not known; nothing that costs is asked then."""
+
+    def by_key(self) -> dict[str, PeriodBudget]:
+        """``day`` and ``month`` when one of them has a limit."""
+        return {item.period: item for item in self.periods}
 
     def __repr__(self) -> str:
         parts = [] if self.call_usd is None else [f"call: up to {dollars(self.call_usd)}"]

@@ -17,6 +17,7 @@ from zc_notebooks.ledger.scan import Scanner
 from zc_notebooks.ledger.store import FilesMoved, Store
 from zc_notebooks.ledger.views import CUTS, period_sql
 from zc_notebooks.records import Record
+from zc_notebooks.shown import Shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +73,7 @@ class LedgerCheck(Record, frozen=True, kw_only=True):
         return ", ".join(parts if not self.ok else [*parts, "all in order"])
 
 
-class Ledger:
+class Ledger(Shown):
     """A ledger folder as one table. Opening it reads it; every query first takes in what was appended since.
 
     Safe to share between threads. An empty or missing folder is an empty ledger.
