@@ -258,8 +258,8 @@ class Oracle:
             return Effect(verdict=None, secs=0.0, cost_usd=None, use=Use(requests=1.0))
         counted = [row for row in rows if row.input_tokens is not None and row.output_tokens is not None]
         tokens = tuple(
-            round(fmean(getattr(row, name) or 0 for row in counted)) if counted else None
-            for name in ("input_tokens", "output_tokens", "cached_input_tokens")
+            round(fmean(count(row) or 0 for row in counted)) if counted else None
+            for count in (_charged_input, _charged_output, _cached)
         )
         cost = _cost(self._profiles.get(variant.ref), variant.model, tokens, now)
         known = [row.cost_usd for row in rows if row.cost_usd is not None]
@@ -277,6 +277,18 @@ class Oracle:
         for candidate, seen in self._seen.items():
             if candidate[:2] == (variant.ref, variant.model):
                 yield from (one.row for one in seen if one.verdict is None)
+
+
+def _charged_input(row: AttemptRow) -> int | None:
+    return row.input_tokens if row.billed_input_tokens is None else row.billed_input_tokens
+
+
+def _charged_output(row: AttemptRow) -> int | None:
+    return row.output_tokens if row.billed_output_tokens is None else row.billed_output_tokens
+
+
+def _cached(row: AttemptRow) -> int | None:
+    return row.cached_input_tokens
 
 
 def account(variant: Variant) -> tuple[str, str]:

@@ -8,13 +8,13 @@ time, else its quotas as they showed themselves and its episodes before and afte
 Honest limits. A candidate that was not asked at a time has no observation then: what is said of it is interpolated or
 unknown, and the coverage says how much of the result rests on which. The estimate takes unknown for failure (a paid
 candidate beyond its known load: for success); the bounds are the least and the most over runs in which all doubts go
-against, all go for, each doubtful candidate's go otherwise than the rest's, and, where neighbours in time disagree, a
-dozen drawn by lot. They bound what the rows leave open, not what they cannot show: answers are taken to be as good as
-each other, requests to be as acceptable to any candidate, other programs to use the same quotas as they did, and a
-quota to be counted by one of a few rules. A row keeps no prompt, so that a request too large for another candidate is
-not foreseen, nor one that its wire cannot carry. Tokens and seconds of an answer nobody gave are the candidate's own
-typical ones. Streams that break are taken to have shown output where nobody recorded otherwise. Calls that were
-cancelled are left out: nobody knows how they would have ended.
+against, all go for, each doubtful candidate's go otherwise than the rest's, and, where neighbours in time disagree,
+up to twenty drawn by lot. They bound what the rows leave open, not what they cannot show: answers are taken to be as
+good as each other, requests to be as acceptable to any candidate, other programs to use the same quotas as they did,
+and a quota to be counted by one of a few rules. A row keeps no prompt, so that a request too large for another
+candidate is not foreseen, nor one that its wire cannot carry. Tokens and seconds of an answer nobody gave are the
+candidate's own typical ones. Streams that break are taken to have shown output where nobody recorded otherwise. Calls
+that were cancelled are left out: nobody knows how they would have ended.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ LIMITS: Final = (
     "answers are not compared, and other programs are taken to use the same quotas as they did",
 )
 _LOTS: Final = 20
+_FEW: Final = 5
+_MOST_CALLS: Final = 100_000
+"""Simulated for the bounds of one replay, about: a fifth of a millisecond each."""
 _Number = TypeVar("_Number", int, float)
 
 
@@ -187,7 +190,7 @@ def replay(
         return simulation.run(demand), simulation
 
     estimate, first = run(Mood())
-    runs = [estimate, *(run(mood)[0] for mood in _moods(first))]
+    runs = [estimate, *(run(mood)[0] for mood in _moods(first, len(demand)))]
     return Replay(
         since=since,
         until=until,
@@ -207,14 +210,15 @@ def _usual(reliability: Reliability, *, flat: bool) -> RateLimitPolicy:
     return reliability.chain_rate_limit_policy if flat else reliability.graph_rate_limit_policy
 
 
-def _moods(first: Simulation) -> list[Mood]:
-    """The runs that bound the estimate: none where nothing is open."""
+def _moods(first: Simulation, calls: int) -> list[Mood]:
+    """The runs that bound the estimate, the telling ones first: none where nothing is open, fewer for many calls."""
     moods: list[Mood] = []
     if first.doubted:
         moods += [Mood("worst"), Mood("best")]
-    if len(first.doubted) > 1:
-        moods += [Mood(kind, odd=odd) for odd in sorted(first.doubted) for kind in ("worst", "best")]
-    return moods + ([Mood("lot", seed=seed) for seed in range(_LOTS)] if first.chancy else [])
+    lots = [Mood("lot", seed=seed) for seed in range(_LOTS)] if first.chancy else []
+    odd = [Mood(kind, odd=who) for who in sorted(first.doubted) for kind in ("worst", "best")]
+    moods += lots[:_FEW] + (odd if len(first.doubted) > 1 else []) + lots[_FEW:]
+    return moods[: max(_MOST_CALLS // calls, 2 + _FEW)]
 
 
 def _really(demand: Sequence[RecordedCall]) -> Figures:

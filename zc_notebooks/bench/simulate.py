@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from zc_notebooks.bench.load import Levels, Loads, use_of
 from zc_notebooks.bench.mood import Mood
-from zc_notebooks.bench.oracle import Oracle
+from zc_notebooks.bench.oracle import Oracle, account
 from zc_notebooks.bench.recorded import Account, RecordedCall, Recording, Seen, account_of
 from zc_notebooks.bench.simulated_call import Events, OneCall, Simulated
 from zc_notebooks.clock import Limit
@@ -83,6 +83,8 @@ class Simulation:
         self.marks = Marks(
             None, clock=self.clock, guess_s=reliability.cooldown_guess_s, period_guess_s=reliability.period_guess_s
         )
+        self.who = {item.id: (item.ref, item.model, item.key.credential_id) for item in self.variants}
+        self.purse = {item.id: account(item) for item in self.variants}
         self._recording = recording
 
     def run(self, demand: Sequence[RecordedCall]) -> list[Simulated]:

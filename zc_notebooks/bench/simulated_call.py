@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from zc_notebooks.bench.oracle import Effect, Grade, Ruling, account, refusal
+from zc_notebooks.bench.oracle import Effect, Grade, Ruling, refusal
 from zc_notebooks.bench.recorded import Candidate, RecordedCall, Seen, account_of
 from zc_notebooks.chat import ChatRequest
 from zc_notebooks.records import Mark, Variant
@@ -77,7 +77,7 @@ class OneCall:
 
     def border(self, variant: Variant) -> str | None:
         """A border the recorded call met there, or at another candidate of the tier."""
-        row = self._skips.get(_candidate(variant))
+        row = self._skips.get(self.run.who[variant.id])
         if row is not None and row.status in ("skipped_allowlist", "skipped_tier", "skipped_budget"):
             return row.status
         return "skipped_tier" if variant.entry.profile.tier in self._tiers else None
@@ -95,13 +95,13 @@ class OneCall:
         return "as recorded" if self._recorded_skip(variant) == "skipped_not_running" else None
 
     def _recorded_skip(self, variant: Variant) -> str | None:
-        row = self._skips.get(_candidate(variant))
+        row = self._skips.get(self.run.who[variant.id])
         return None if row is None else row.status
 
     def gate(self, variant: Variant) -> Gate:
         """The simulated board's word; where all went as recorded, what the real board must have said."""
         gate = self.run.marks.look(variant.key)
-        own = self._own.get(_candidate(variant))
+        own = self._own.get(self.run.who[variant.id])
         if own and self._same_past(variant, own[0].before):
             stated = gate.mark is not None and gate.mark.provenance != "guessed"
             comes = self._faithful and own[0] is self._expected()
@@ -113,7 +113,7 @@ class OneCall:
     def _foreseen(self, variant: Variant) -> Gate | None:
         """The mark of a quota whose last answer says that nothing is left."""
         now, run = self.run.clock.instant, self.run
-        for fit in run.oracle.loads.of(account(variant), variant.model):
+        for fit in run.oracle.loads.of(self.run.purse[variant.id], variant.model):
             if fit.foreseen and fit.explained and run.levels.level(fit, now) >= fit.above:
                 verdict = refusal(fit, now, run.levels)
                 if verdict.resets_at is not None and verdict.resets_at > now:
@@ -129,7 +129,7 @@ class OneCall:
 
     def _as_recorded(self, variant: Variant) -> Gate | None:
         """A mark that no recorded failure explains: a statement that nothing was left, another program's mark."""
-        row = self._skips.get(_candidate(variant))
+        row = self._skips.get(self.run.who[variant.id])
         if row is None or row.status != "skipped_cooldown" or row.resets_at is None or row.reason is None:
             return None
         if not self._same_past(variant, self.call.before.get(account_of(row), -1)):
@@ -139,7 +139,7 @@ class OneCall:
         return Gate(state="cooling", mark=mark)
 
     def _same_past(self, variant: Variant, before: int) -> bool:
-        return self.run.made[account(variant)] == before
+        return self.run.made[self.run.purse[variant.id]] == before
 
     def acquire(self, variant: Variant) -> bool:
         """A lease on the simulated board."""
@@ -237,18 +237,18 @@ class OneCall:
         ruling = run.oracle.ruling(variant, began, run.levels, own, self._spoken)
         effect = run.mood.decide(variant, ruling, began)
         self._note(step, ruling, effect, own)
-        run.levels.add(account(variant), variant.model, effect.use, began)
-        run.made[account(variant)] += 1
+        run.levels.add(self.run.purse[variant.id], variant.model, effect.use, began)
+        run.made[self.run.purse[variant.id]] += 1
         yield began + timedelta(seconds=min(effect.secs, max(self.remaining_s(), 0.0)))
         if effect.verdict is not None:
             return (Failed(verdict=effect.verdict) if self.remaining_s() > 0 else OutOfTime()), own
         run.marks.success(variant, began)
-        self.result.served = _candidate(variant)
+        self.result.served = self.run.who[variant.id]
         return Succeeded(), own
 
     def _next_own(self, variant: Variant) -> Seen | None:
         """The recorded attempt that this one repeats."""
-        mine = self._own.get(_candidate(variant))
+        mine = self._own.get(self.run.who[variant.id])
         own = mine.pop(0) if mine else None
         self._faithful = self._faithful and own is not None and own is self._expected()
         return own
@@ -275,7 +275,3 @@ class OneCall:
             self._spoken.update(() if heard is None else (heard,))
         elif own is not None:
             self._spoken.add(id(own))
-
-
-def _candidate(variant: Variant) -> Candidate:
-    return variant.ref, variant.model, variant.key.credential_id

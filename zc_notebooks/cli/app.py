@@ -23,6 +23,7 @@ from zc_notebooks.cli import (
     money,
     operate,
     plan,
+    replay,
     report,
     use,
 )
@@ -41,6 +42,7 @@ app = typer.Typer(
 app.command("ask")(ask.ask)
 app.command("chat")(chat.chat)
 app.command("plan")(plan.plan)
+app.command("replay")(replay.replay)
 app.command("report")(report.report)
 app.command("use")(use.use)
 app.command("effort")(effort.effort)
