@@ -172,7 +172,7 @@ def test_a_mark_counts_down_to_its_end(tmp_path: Path) -> None:
     assert told == ["panel"]
     fleet.clock.advance(91)
     state.refresh()
-    assert state.rows[0].words == "unknown (its limit has ended)"
+    assert state.rows[0].words == "unknown (not asked since its limit)"
     assert told == ["panel", "panel"]
 
 

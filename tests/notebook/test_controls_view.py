@@ -90,6 +90,19 @@ def test_an_answer_goes_out_piece_by_piece(tmp_path: Path) -> None:
     assert view.said("turn")[-1]["phase"] == "answered"
 
 
+def test_stop_can_be_pressed_from_the_first_moment(tmp_path: Path) -> None:
+    """The page is told that a prompt is being answered before anything of it is."""
+    order: list[tuple[bool, bool]] = []
+
+    async def act(view: KeptControls) -> None:
+        view.state.observe(lambda _: order.append((bool(view.panel["asking"]), view.state.asking)))
+        view.click({"do": "send", "prompt": "hi"})
+
+    with_panel(tmp_path, {"a": [STREAM]}, act)
+    assert order[0] == (True, True)
+    assert order[-1] == (False, False)
+
+
 def test_stop_is_a_click(tmp_path: Path) -> None:
     """In mid-stream: the row says cancelled and the page that it was stopped."""
 

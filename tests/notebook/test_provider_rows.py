@@ -34,7 +34,7 @@ def found(*marks: Mark, last: tuple[str, str | None] | None = None, key: str = "
         (found(last=("http_402", "balance")), "off", "unpaid"),
         (found(last=("http_401", "auth")), "off", "bad key"),
         (found(last=("network", "network")), "off", "not reachable"),
-        (found(last=("http_429", "daily_limit")), "unknown", "unknown (its limit has ended)"),
+        (found(last=("http_429", "daily_limit")), "unknown", "unknown (not asked since its limit)"),
         (found(last=("http_500", "server_error")), "unknown", "unknown (last: server error (http 500))"),
         (found(key="KEY_A is not set"), "off", "no key: KEY_A is not set"),
         (

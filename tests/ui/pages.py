@@ -21,6 +21,8 @@ PICTURES = ROOT / "build" / "ui"
 """Where screenshots go; not part of the repository."""
 CHROMIUM = os.environ.get("ZC_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 LIMIT_MS = 60_000.0
+FOREIGN = re.compile(r"^(?!((https?|wss?)://127\.0\.0\.1[:/]|(data|blob|about):))")
+"""Addresses that are not this machine's."""
 _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -81,10 +83,10 @@ class Served:
         return {**os.environ, **home, "JUPYTER_RUNTIME_DIR": str(self.folder / "run"), **own}
 
     def __enter__(self) -> Self:
-        log = (self.folder / "server.log").open("wb")
-        self._process = subprocess.Popen(
-            self.command(), cwd=self.folder, env=self.environment(), stdout=log, stderr=subprocess.STDOUT
-        )
+        with (self.folder / "server.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                self.command(), cwd=self.folder, env=self.environment(), stdout=log, stderr=subprocess.STDOUT
+            )
         end = time.monotonic() + LIMIT_MS / 1000
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > end:
@@ -152,8 +154,8 @@ class Voila(Served):
 
     def command(self) -> Sequence[str]:
         """See :class:`Served`."""
-        own = (f"--port={self.port}", "--Voila.ip=127.0.0.1", "--no-browser", "--Voila.tornado_settings={}")
-        return (sys.executable, "-m", "voila", str(self.path), *own[:3])
+        own = (f"--port={self.port}", "--Voila.ip=127.0.0.1", "--no-browser")
+        return (sys.executable, "-m", "voila", str(self.path), *own)
 
 
 class Browser:
@@ -171,6 +173,7 @@ class Browser:
             str(self._profile), executable_path=CHROMIUM, headless=True, args=list(_FLAGS)
         )
         self._context.set_default_timeout(LIMIT_MS)
+        self._context.route(FOREIGN, lambda route: route.abort())  # as on a machine without network
         return self
 
     def __exit__(self, *ended: object) -> None:
@@ -200,8 +203,7 @@ class Seen:
     @property
     def foreign(self) -> list[str]:
         """Requests that left this machine."""
-        own = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|(data|blob|about):")
-        return [url for url in self.requests if not own.match(url)]
+        return [url for url in self.requests if FOREIGN.match(url)]
 
     @property
     def ours(self) -> list[str]:
@@ -222,7 +224,7 @@ class Seen:
 def run_notebook(browser: Browser, lab: Lab, name: str, content: Mapping[str, Any], **size: int) -> Seen:
     """Opens a notebook in JupyterLab and runs all its cells; returns when they ran."""
     (lab.folder / name).write_text(json.dumps(content), encoding="utf-8")
-    seen = browser.open(f"{lab.url}/lab?reset", **size)
+    seen = browser.open(f"{lab.url}/lab/workspaces/{Path(name).stem}", **size)
     seen.page.wait_for_function("window.jupyterapp !== undefined")
     seen.page.evaluate(
         """async (path) => {

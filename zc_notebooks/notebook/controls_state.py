@@ -214,6 +214,7 @@ class ControlsState(Observed):
                 return None
             turn = self._turn = PanelTurn(self.chain, self._turned)
         self._pressed.asked(prompt)
+        self._tell("panel")
         self._turned()
         try:
             await turn.run(prompt, self.settings.options())

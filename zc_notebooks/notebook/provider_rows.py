@@ -106,7 +106,7 @@ def _outcome(last: LastOutcome | None) -> tuple[Lamp, str]:
     if (word := _OFF.get(last.reason or "")) is not None:
         return "off", word
     if last.reason in _LIMITS:
-        return "unknown", "unknown (its limit has ended)"
+        return "unknown", "unknown (not asked since its limit)"
     return "unknown", f"unknown (last: {_failure(last)})"
 
 

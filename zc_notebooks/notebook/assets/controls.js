@@ -96,7 +96,7 @@ function render({ model, el }) {
   const failure = alertBox(), trouble = alertBox();
   const answer = h("div", { class: "zc-answer", role: "region", "aria-label": "Answer", tabindex: "0", hidden: true });
   const lines = h("ol", { class: "zc-lines", role: "log", "aria-label": "Attempts and hops", hidden: true });
-  const codeText = h("pre", { tabindex: "0", "aria-label": "Code of what was pressed" });
+  const codeText = h("pre", { tabindex: "0", "aria-label": "The code" });
   const copy = button("Copy", "code", () => navigator.clipboard?.writeText(codeText.textContent));
   const code = h(
     "details", { class: "zc-code", ontoggle: () => code.open && model.send({ do: "code" }) },
