@@ -250,8 +250,8 @@ def test_a_step_that_fails_neither_loses_nor_doubles_a_row(tmp_path: Path, step:
 
 @unix
 def test_kill_9_at_every_step_neither_loses_nor_doubles_a_row(tmp_path: Path) -> None:
-    """A real process killed at each of its steps; its lock is free at once, and what it left is tidied."""
-    for step, when in BREAKS:
+    """A real process killed before each of its steps; its lock is free at once, and what it left is tidied."""
+    for step, when in [(0, "half"), *((step, "before") for step in range(len(STEPS)))]:
         folder = tmp_path / f"{step}-{when}"
         expected = folder_with_history(folder)
         reader = Ledger(folder)
@@ -339,6 +339,25 @@ def test_a_query_whose_files_are_replaced_under_it_is_asked_again(
         return plain(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "query", query)
+    assert sorted(ledger.sql("select call_id, ordinal from attempts").rows()) == expected
+
+
+def test_a_file_replaced_between_look_and_opening_is_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that listed a Parquet file which is gone when its database opens it."""
+    from zc_notebooks.ledger import store
+
+    expected = folder_with_history(tmp_path)
+    plain, waiting = store.database, [True]
+
+    def database(*arguments: object, **named: object) -> object:
+        if arguments and (waiting.pop() if waiting else False):
+            compact(tmp_path)
+        return plain(*arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "database", database)
+    ledger = Ledger(tmp_path)
     assert sorted(ledger.sql("select call_id, ordinal from attempts").rows()) == expected
 
 

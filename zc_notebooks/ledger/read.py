@@ -112,16 +112,15 @@ class Ledger(Shown):
             return self._look
 
     def _take_in(self, look: int) -> None:
-        """One change, made of as many looks as it takes until no segment vanished under one."""
+        """One change, made of as many looks as it takes until no file vanished under one."""
         scanner, store = self._scanner, self._store
         store.begin()
         while True:
             gone = scanner.gone()
             compacted = scanner.listing.compacted
             store.change(gone, scanner.fresh(), look, compacted=compacted != store.compacted)
-            if not scanner.moved:
-                break
-        store.commit(compacted, look)
+            if not scanner.moved and store.commit(compacted, look):
+                return
 
     def _asked(self, ask: Callable[[int], T]) -> T:
         """What ``ask`` gives after a look; again after a new one while compactions move files away under it."""

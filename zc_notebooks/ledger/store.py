@@ -69,18 +69,24 @@ class Store:
         for batch in _batches(fresh):
             self._insert(batch, look)
 
-    def commit(self, compacted: tuple[Compacted, ...], look: int) -> None:
-        """Ends the change; ``compacted`` are the Parquet files from now on."""
+    def commit(self, compacted: tuple[Compacted, ...], look: int) -> bool:
+        """Ends the change; ``compacted`` are the Parquet files from now on. ``False``: they moved, look again."""
         if compacted == self._compacted:
             self._con.execute("commit")
-            return
+            return True
+        try:
+            new = database(compacted, like=self._con)
+        except Exception:
+            if _moved(compacted):
+                return False
+            raise
         newest = max((file.footer.newest for file in compacted), default=0)
         if newest > self._newest:
-            self._con.execute("insert into store.batches values ($1, $2, $3)", [self._newest + 1, newest, look])
-        new = database(compacted, like=self._con)
+            new.execute("insert into store.batches values ($1, $2, $3)", [self._newest + 1, newest, look])
         self._con.execute("rollback")
         with self._lock:  # queries that run go on with the old one
             self._con, self._compacted, self._newest = new, compacted, newest
+        return True
 
     def roll_back(self) -> None:
         """Forgets the change, and every row: what was read cannot be told from what was not."""
@@ -126,7 +132,7 @@ class Store:
         try:
             return _result(cursor, text, params)
         except Exception:
-            if any(not Path(file.path).exists() for file in files):
+            if _moved(files):
                 raise FilesMoved from None
             raise
         finally:
@@ -204,6 +210,10 @@ def _result(
         if type(problem).__name__ != "PanicException":  # polars' word for a value it cannot hold, no Exception
             raise
         raise LedgerError("a value of the result does not fit a frame (an infinite date?); cast it to text") from None
+
+
+def _moved(files: Iterable[Compacted]) -> bool:
+    return any(not Path(file.path).exists() for file in files)
 
 
 def _batches(fresh: Iterable[Fresh]) -> Iterable[list[Fresh]]:
