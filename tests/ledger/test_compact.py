@@ -333,10 +333,10 @@ def test_a_query_whose_files_are_replaced_under_it_is_asked_again(
     store = ledger._store  # noqa: SLF001 (the moment between look and query)
     plain, waiting = store.query, [True]
 
-    def query(*arguments: object) -> pl.DataFrame:
+    def query(*arguments: object, **named: object) -> pl.DataFrame:
         if waiting.pop() if waiting else False:
             compact(tmp_path)
-        return plain(*arguments)  # type: ignore[arg-type]
+        return plain(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "query", query)
     assert sorted(ledger.sql("select call_id, ordinal from attempts").rows()) == expected

@@ -124,12 +124,11 @@ class Store:
 
     def _run(self, text: str, params: Mapping[str, Any] | Sequence[Any] | None, *, views: bool = False) -> pl.DataFrame:
         with self._lock:
-            cursor, files = self._con.cursor(), self._compacted
-            if views and self._viewed is not self._con:
-                for name in DERIVED:
-                    cursor.execute(f"create view {name} as {view_sql(name)}")
-                self._viewed = self._con
+            con, files = self._con, self._compacted
+            cursor = con.cursor()
         try:
+            if views:
+                self._make_views(con)
             return _result(cursor, text, params)
         except Exception:
             if _moved(files):
@@ -137,6 +136,20 @@ class Store:
             raise
         finally:
             cursor.close()
+
+    def _make_views(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Once in a database's life. Making a view opens the Parquet files: it can fail as a query can."""
+        import duckdb
+
+        with self._lock, con.cursor() as cursor:
+            if self._viewed is con:
+                return
+            try:
+                for name in DERIVED:
+                    cursor.execute(f"create or replace view {name} as {view_sql(name)}")
+            except duckdb.Error as problem:
+                raise LedgerError(_sentence(problem)) from None
+            self._viewed = con
 
     def close(self) -> None:
         """Frees the memory."""
