@@ -51,6 +51,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "explanation",
         "events",
         "stream_attempt",
+        "stream_limits",
+        "stream_shown",
         "calling",
         "planning",
         "turn",

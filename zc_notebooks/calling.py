@@ -131,6 +131,7 @@ def begin(
         marks=site.board,
         clock=site.clock,
         deadline=started + seconds,
+        timeout_s=seconds,
         random=site.random,
         borders=Borders.of(config, made, limits.allow_tiers),
         local=local_of(transport),

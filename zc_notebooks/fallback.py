@@ -114,6 +114,7 @@ def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
         marks=Marks(None, clock=clock),
         clock=clock,
         deadline=clock.monotonic() + timeout_s,
+        timeout_s=timeout_s,
         random=lambda: 0.0,
         borders=Borders.of(settings, made),
         local=local,

@@ -158,6 +158,7 @@ class _Probe:
             marks=chain.board,
             clock=chain.clock,
             deadline=chain.clock.monotonic() + timeout_s,
+            timeout_s=timeout_s,
             random=lambda: 0.0,
             borders=Borders.of(chain.config, _plan_of(self.variant)),
             budget=budget,

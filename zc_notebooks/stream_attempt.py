@@ -10,22 +10,23 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from zc_notebooks.chat import Answer, PreExecutedTool, Reasoning, StreamEnd, Text, Usage
-from zc_notebooks.clock import Clock, Limit
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.events import Event
 from zc_notebooks.records import HttpRequest, HttpResponse, Variant
 from zc_notebooks.reliability.attempt import Judged, accepted, failed_body, failed_transport, judge, wire_of
 from zc_notebooks.reliability.checks import sets_mark
 from zc_notebooks.reliability.conditions import LiveConditions
+from zc_notebooks.reliability.deadline import in_time
 from zc_notebooks.reliability.reliable import CANCELLED, CallRecord, Sends
 from zc_notebooks.reliability.rows import Timing
 from zc_notebooks.reliability.steps import SetMark, Succeeded, Try
 from zc_notebooks.stream_guard.think import ThinkFilter
+from zc_notebooks.stream_limits import TIME, StreamLimits
+from zc_notebooks.stream_shown import Shown, Stopped
 from zc_notebooks.wire.base import StreamDecoder
 
 ERROR_BODY: Final = 64 * 1024
 """Bytes of an error response that are read."""
-_TIME: Final = ("idle", "first token", "deadline")
 
 
 class OpenStream(Protocol):
@@ -58,40 +59,6 @@ class Streams(Sends, Protocol):
         ...
 
 
-class Stopped(Exception):
-    """Somebody pressed Stop."""
-
-
-class Shown:
-    """What a turn has handed out so far, and whether somebody wants it to end."""
-
-    def __init__(self, clock: Clock) -> None:
-        self.text = ""
-        """Text forwarded, exactly."""
-        self.reasoning = False
-        self.pre_executed = False
-        """A tool ran on the provider's side: nothing may be sent again."""
-        self.cancelled = False
-        self._clock = clock
-        self._limit: Limit | None = None
-
-    def limit(self, seconds: float) -> Limit:
-        """A time limit that :meth:`cancel` makes strike at once."""
-        self._limit = self._clock.timeout(max(seconds, 0.0))
-        return self._limit
-
-    def cancel(self) -> None:
-        """The running read ends at once."""
-        self.cancelled = True
-        if self._limit is not None:
-            self._limit.expire()
-
-    def look(self) -> None:
-        """A cancel that was signalled wins over a pending event."""
-        if self.cancelled:
-            raise Stopped
-
-
 class StreamAttempt:
     """One opened stream. Afterwards :attr:`judged` says how it ended; its row is written whatever happens."""
 
@@ -105,7 +72,7 @@ class StreamAttempt:
         self._headers: Mapping[str, str] = {}
         self._first_token_s: float | None = None
         self._usage: Usage | None = None
-        self._struck = "idle"
+        self._lost: TransportFailure | None = None
         self._blank = ""
         self._read_text = 0
         self._read_reasoning = 0
@@ -119,6 +86,7 @@ class StreamAttempt:
         step = Try(variant=variant, attempt=0)
         encoded = self._call.begin(step, stream=True)
         started, self._t0 = clock.now(), clock.monotonic()
+        self._limits = StreamLimits(self._profile, self._conditions, clock, self._t0)
         try:
             async with aclosing(self._exchange(encoded.request)) as events:
                 async for event in events:
@@ -162,13 +130,15 @@ class StreamAttempt:
                         yield event
         except TransportFailure as failure:
             self._shown.look()
-            self.judged = failed_transport(failure)
+            self.judged = failed_transport(in_time(failure, self._conditions))
         except TimeoutError:
             self._shown.look()
-            self.judged = failed_transport(TransportFailure("no answer in time", kind="timeout", sent=True))
+            words = f"no complete answer within {self._profile.read_timeout_s:g} s"
+            late = TransportFailure(words, kind="timeout", sent=True)
+            self.judged = failed_transport(in_time(late, self._conditions))
 
     def _open(self, request: HttpRequest) -> AbstractAsyncContextManager[OpenStream]:
-        remaining = self._conditions.remaining_s()
+        remaining = max(self._conditions.remaining_s(), 0.0)
         return self._transport.stream(
             request,
             connect_s=min(self._profile.connect_timeout_s, remaining),
@@ -198,12 +168,14 @@ class StreamAttempt:
                         for shown in self._forwarded(event):
                             yield shown
                             self._shown.look()
+                            if not decoder.signalled:
+                                self._limits.look()
         except TimeoutError:
             self._shown.look()
-            interrupted = self._struck
-        except TransportFailure:
+            interrupted = self._limits.struck
+        except TransportFailure as failure:
             self._shown.look()
-            interrupted = "disconnect"
+            interrupted, self._lost = "disconnect", failure
         end = decoder.finish(interrupted=interrupted)
         for shown in self._rest(end):
             yield shown
@@ -212,24 +184,18 @@ class StreamAttempt:
     async def _next(self, chunks: AsyncIterator[bytes], decoder: StreamDecoder) -> bytes | None:
         """The next piece of the body, within the limit that holds now; ``None`` at its end."""
         self._shown.look()
-        remaining = self._conditions.remaining_s()
-        if decoder.started:
-            limit, self._struck = self._profile.idle_timeout_s, "idle"
-        else:
-            limit = self._t0 + self._profile.first_token_timeout_s - self._call.clock.monotonic()
-            self._struck = "first token"
-        if remaining < limit:
-            limit, self._struck = remaining, "deadline"
-        async with self._shown.limit(limit):
+        async with self._shown.limit(self._limits.next_s(said=decoder.said)):
             return await anext(chunks, None)
 
     def _judge(self, end: StreamEnd, response: OpenStream, interrupted: str | None) -> Judged:
         if end.failure is None:
             return accepted(end.answer, evidence=end.evidence)
         head = HttpResponse(status=response.status, headers=response.headers)
-        failure, late = end.failure, interrupted in _TIME and end.failure.kind == "cut"
+        failure, late = end.failure, interrupted in TIME and end.failure.kind == "cut"
         if late:  # spec 4.2: any time limit is the network
-            failure = msgspec.structs.replace(failure, reason="network")
+            failure = msgspec.structs.replace(failure, reason="network", detail=self._limits.words)
+        elif failure.kind == "cut" and self._lost is not None and self._lost.kind == "too_large":
+            failure = msgspec.structs.replace(failure, kind="not_protocol", reason=None, detail=str(self._lost))
         judged = failed_body(failure, head, self._variant, self._call.clock.now())
         status = "timeout" if late else judged.status.replace("body_error", "stream_error")
         return msgspec.structs.replace(judged, status=status, phase="stream", evidence=end.evidence)
@@ -244,7 +210,8 @@ class StreamAttempt:
             out += self._mark(*self._think.feed(end.answer.text[self._read_text :]))
         out += self._mark(*self._think.finish())
         if self._blank and end.failure is None and end.answer.tool_calls:  # an answer all the same
-            self._shown.text, out = self._blank, [*out, Text(text=self._blank)]
+            self._shown.say(self._blank)
+            out.append(Text(text=self._blank))
         return out
 
     def _forwarded(self, event: Event) -> list[Event]:
@@ -267,12 +234,12 @@ class StreamAttempt:
         if thought:
             self._shown.reasoning = True
             out.append(Reasoning(text=thought))
-        if visible and not self._shown.text:  # blanks alone are no answer: nobody has seen anything yet
+        if visible and not self._shown.spoken:  # blanks alone are no answer: nobody has seen anything yet
             visible, self._blank = self._blank + visible, ""
             if not visible.strip():
                 visible, self._blank = "", visible
         if visible:
-            self._shown.text += visible
+            self._shown.say(visible)
             out.append(Text(text=visible))
         if out and self._first_token_s is None:
             self._first_token_s = self._call.clock.monotonic() - self._t0

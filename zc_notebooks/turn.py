@@ -29,7 +29,8 @@ from zc_notebooks.reliability.selection import streaming_variant
 from zc_notebooks.reliability.steps import Ended, Resume
 from zc_notebooks.reliability.walk import walk
 from zc_notebooks.result import Completion
-from zc_notebooks.stream_attempt import Shown, StreamAttempt
+from zc_notebooks.stream_attempt import StreamAttempt
+from zc_notebooks.stream_shown import Shown
 
 
 class Turn:
@@ -84,6 +85,8 @@ class Turn:
                     async for event in events:
                         yield event
                 return
+            if self._conditions.remaining_s() <= 0:  # spec 5.5: no attempt starts after the deadline
+                self._finish(Ended(kind="timeout"))
             attempt = StreamAttempt(self._call, self._conditions, self._transport, self._shown)
             async with aclosing(attempt.run(selected.variant)) as stream:
                 async for event in stream:
@@ -107,7 +110,7 @@ class Turn:
         empty = judged.status == "empty"
         if empty and self._shown.pre_executed:
             raise self._error(PreExecutedToolsWithoutAnswer, "tools ran on the provider's side and no answer came")
-        visible = not self._draft and (self._shown.text or self._shown.reasoning)
+        visible = not self._draft and (self._shown.spoken or self._shown.reasoning)
         if not empty and (visible or self._shown.pre_executed):
             raise self._interrupted(judged)
         resume = Resume(variant=variant, verdict=judged.verdict)
@@ -120,14 +123,14 @@ class Turn:
         if resume is not None:
             self._call.facts = msgspec.structs.replace(self._call.facts, mode="recovery")
             yield Notice(text="the stream gave no answer; the chain is asked once more without one")
-            if self._draft and self._shown.text:
+            if self._draft and self._shown.spoken:
                 self._shown.text = ""
                 yield Redraft()
         done = self._finish(await self._drive(resume, noted))
         if done.reasoning and not self._shown.reasoning:
             yield Reasoning(text=done.reasoning)
-        self._shown.text += done.text
         if done.text:
+            self._shown.say(done.text)
             yield Text(text=done.text)
         for tool in done.tool_calls:
             yield tool

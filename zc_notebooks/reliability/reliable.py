@@ -15,6 +15,7 @@ from zc_notebooks.records import HttpRequest, HttpResponse, Variant, Verdict
 from zc_notebooks.redact import short
 from zc_notebooks.reliability.attempt import Judged, failed_transport, judge, prepare
 from zc_notebooks.reliability.checks import sets_mark
+from zc_notebooks.reliability.deadline import CallTime, in_time
 from zc_notebooks.reliability.rows import CallFacts, Timing, attempt_row, mark_text, skip_row
 from zc_notebooks.reliability.steps import (
     AwaitProbe,
@@ -39,12 +40,8 @@ OnFailover = Callable[[Variant, Variant, str], None]
 Walk = Generator[Step, Outcome | None, Ended]
 
 
-class Board(Protocol):
+class Board(CallTime, Protocol):
     """The part of the call's conditions that is acted upon."""
-
-    def remaining_s(self) -> float:
-        """Seconds until the deadline."""
-        ...
 
     def set_mark(self, step: SetMark) -> None:
         """Writes the mark."""
@@ -246,11 +243,13 @@ def note(step: Step, call: CallRecord, board: Board) -> None:
 
 
 async def _attempt(step: Try, call: CallRecord, board: Board, transport: Sends) -> Outcome:
+    remaining = board.remaining_s()
+    if remaining <= 0:  # spec 5.5: no attempt starts after the deadline
+        return OutOfTime()
     encoded, profile = call.begin(step), step.variant.entry.profile
     started, t0 = call.clock.now(), call.clock.monotonic()
-    remaining = board.remaining_s()
     try:
-        async with call.clock.timeout(max(remaining, 0.0)):  # waiting for a connection, opening it and reading, in sum
+        async with call.clock.timeout(max(board.remaining_s(), 0.0)):  # connecting, waiting for it and reading, in sum
             response = await transport.send(
                 encoded.request,
                 connect_s=min(profile.connect_timeout_s, remaining),
@@ -258,7 +257,7 @@ async def _attempt(step: Try, call: CallRecord, board: Board, transport: Sends) 
                 allow_plain_http=profile.allow_plain_http,
             )
     except TimeoutError:
-        late = TransportFailure("no answer within the time of the call", kind="timeout", sent=True)
+        late = TransportFailure("no answer", kind="timeout", sent=True)
         return _settle(step, call, board, encoded, late, started, t0)
     except TransportFailure as failure:
         return _settle(step, call, board, encoded, failure, started, t0)
@@ -270,6 +269,8 @@ async def _attempt(step: Try, call: CallRecord, board: Board, transport: Sends) 
 
 
 def _attempt_sync(step: Try, call: CallRecord, board: Board, send: Callable[[HttpRequest], HttpResponse]) -> Outcome:
+    if board.remaining_s() <= 0:
+        return OutOfTime()
     encoded = call.begin(step)
     started, t0 = call.clock.now(), call.clock.monotonic()
     try:
@@ -296,6 +297,7 @@ def _settle(
 ) -> Outcome:
     timing = Timing(t=started, secs=call.clock.monotonic() - t0)
     if isinstance(result, TransportFailure):
+        result = in_time(result, board)
         judged = failed_transport(result)
     else:
         judged = judge(result, step.variant, call.clock.now())

@@ -142,6 +142,8 @@ class _Walk:
             mark = self.conditions.gate(variant).mark
             if mark is None or mark.provenance != "guessed" or not self.conditions.acquire(variant):
                 continue
+            if self.conditions.remaining_s() <= 0:
+                return self._ended(OutOfTime(), variant, leased=True)
             outcome = yield from self._try(Try(variant=variant, attempt=0))
             if outcome is None:
                 self.conditions.release(variant, success=False)

@@ -10,6 +10,8 @@ from zc_notebooks.wire.assemble import AnswerBuilder
 
 MAX_PAYLOAD: Final = 64 * 1024
 """Characters of a provider's error that are kept."""
+MAX_ANSWER: Final = 8 * 2**20
+"""Characters of one streamed answer that are kept, reasoning and tool calls included: as much as of a whole body."""
 _MAX_EVIDENCE: Final = 32
 
 
@@ -69,10 +71,10 @@ class StreamJudge:
             self._error = payload[:MAX_PAYLOAD]
         self.closed = self.closed or last
 
-    def refuse(self, detail: str, word: str = "not the protocol", payload: bytes = b"") -> None:
-        """The bytes are not this protocol, in one sentence. After the signal that is only noted."""
+    def refuse(self, detail: str, word: str = "not the protocol", payload: bytes = b"", *, last: bool = False) -> None:
+        """The bytes are not this protocol, in one sentence. After the signal that is only noted, unless ``last``."""
         self.note(word)
-        if not self.signal:
+        if last or not self.signal:
             self._refused = self._refused or detail
             self._refused_bytes = self._refused_bytes or payload[:MAX_PAYLOAD]
             self.closed = True

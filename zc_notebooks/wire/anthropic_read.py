@@ -10,7 +10,7 @@ import msgspec
 from zc_notebooks.chat import Answer, PreExecutedTool, Reasoning, Text, ToolCall, WireEvent, WireFailure
 from zc_notebooks.records import AnthropicCompletion
 from zc_notebooks.stream_guard.completion import StreamJudge, judge_finish
-from zc_notebooks.wire.assemble import AnswerBuilder, finish_reason, tool_call
+from zc_notebooks.wire.assemble import CALL_SIZE, AnswerBuilder, finish_reason, tool_call
 from zc_notebooks.wire.loose_json import as_dict, as_text, to_text
 from zc_notebooks.wire.sse_stream import SseStream
 from zc_notebooks.wire.usage import anthropic_usage
@@ -93,21 +93,29 @@ class AnthropicReader:
         if kind == "text":
             self.text(block.get("text"), events)
         elif kind == "thinking":
+            self._builder.hidden += 1
             self.thinking(block.get("thinking"), events)
+        elif kind == "redacted_thinking":
+            self._builder.hidden += 1
         elif kind == "tool_use":
-            self._blocks[index] = _Block(block, None)
+            self._block(index, _Block(block, None))
         elif kind in _SERVER_CALLS:
-            self._blocks[index] = _Block(block, len(self._builder.pre_executed))
+            self._block(index, _Block(block, len(self._builder.pre_executed)))
             self._server_tool("call", as_text(block.get("name")), block.get("id"), events)
         elif kind.endswith("_tool_result"):
             id_ = as_text(block.get("tool_use_id"))
             self._server_tool("result", self._names.get(id_) or kind.removesuffix("_tool_result"), id_, events)
+
+    def _block(self, index: object, block: _Block) -> None:
+        self._blocks[index] = block
+        self._builder.hidden += CALL_SIZE + len(block.raw())
 
     def json(self, index: object, piece: str) -> None:
         """More arguments of the call at ``index``."""
         block = self._blocks.get(index)
         if block is not None:
             block.pieces.append(piece)
+            self._builder.hidden += len(piece)
 
     def stop(self, index: object, events: list[WireEvent]) -> None:
         """The block ended. A call whose arguments are blank or broken waits for the stop reason."""

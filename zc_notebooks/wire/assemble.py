@@ -34,15 +34,21 @@ FINISH_WORDS: Final[Mapping[str, FinishReason]] = {
 _REQUEST_ID_HEADERS: Final = ("x-request-id", "request-id", "apim-request-id", "x-goog-request-id", "cf-ray")
 
 
-def finish_reason(word: str | None, *, has_tool_calls: bool = False) -> FinishReason | None:
-    """Our word for the provider's; ``None`` when it gave none or one nobody knows. ``stop`` with calls is theirs."""
+def finish_reason(word: str | None) -> FinishReason | None:
+    """Our word for the provider's; ``None`` when it gave none or one nobody knows.
+
+    Nothing is made up: a wire that says ``stop`` after a tool call has said ``stop``.
+    """
     if not word:
         return None
     failure = finish_failure(word)
     if failure is not None:
         return "content_filter" if failure[0] == "content_filter" else "error"
-    known = FINISH_WORDS.get(word.lower())
-    return "tool_calls" if known == "stop" and has_tool_calls else known
+    return FINISH_WORDS.get(word.lower())
+
+
+CALL_SIZE: Final = 64
+"""Characters that a call without arguments counts as, when the size of an answer is limited."""
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:
@@ -109,16 +115,22 @@ class ToolCallAssembler:
         arguments: object = None,
         place: int | None = None,
         signature: str | None = None,
-    ) -> None:
-        """Adds one piece; fields of a wrong type count as absent. ``place`` is the index in a list of several."""
+    ) -> int:
+        """Adds one piece and returns what it takes, about, in characters.
+
+        Fields of a wrong type count as absent. ``place`` is the index in a list of several.
+        """
+        before = len(self._slots)
         id_text = id if isinstance(id, str) else ""
         name_text = name if isinstance(name, str) else ""
         slot = self._find(index, id_text, name_text, place)
         slot.id = slot.id or id_text
         slot.name = slot.name or name_text
         slot.signature = slot.signature or signature
-        if arguments is not None:
-            slot.pieces.append(arguments if isinstance(arguments, str) else to_text(arguments))
+        piece = "" if arguments is None else arguments if isinstance(arguments, str) else to_text(arguments)
+        if piece:
+            slot.pieces.append(piece)
+        return len(piece) + (len(self._slots) - before) * (CALL_SIZE + len(id_text) + len(name_text))
 
     def calls(self, *, truncated: bool = False) -> tuple[ToolCall, ...]:
         """The calls in order of arrival. Nameless ones are none; ``truncated`` (a token limit) drops half ones."""
@@ -155,7 +167,18 @@ class ToolCallAssembler:
 class AnswerBuilder:
     """Collects one answer. Text is joined once, at the end; the first finish word and the last usage count."""
 
-    __slots__ = ("finish_raw", "model", "pre_executed", "reasoning", "refusal", "request_id", "text", "tools", "usage")
+    __slots__ = (
+        "finish_raw",
+        "hidden",
+        "model",
+        "pre_executed",
+        "reasoning",
+        "refusal",
+        "request_id",
+        "text",
+        "tools",
+        "usage",
+    )
 
     def __init__(self, headers: Mapping[str, str] | None = None) -> None:
         self.text: list[str] = []
@@ -163,11 +186,19 @@ class AnswerBuilder:
         self.refusal: list[str] = []
         self.tools: list[ToolCall] = []
         """Completed calls."""
+        self.hidden = 0
+        """Characters kept that no event has shown: pieces of tool calls, a refusal. Reasoning that a provider has begun
+        and does not show counts as one."""
         self.pre_executed: list[PreExecutedTool] = []
         self.usage: Usage | None = None
         self.finish_raw: str | None = None
         self.model: str | None = None
         self.request_id = request_id(headers or {})
+
+    def refuse(self, text: str) -> None:
+        """More of a refusal."""
+        self.refusal.append(text)
+        self.hidden += len(text)
 
     def identify(self, *, model: object = None, id: object = None) -> None:  # noqa: A002 (the field's name)
         """Keeps the first model name and, when no header named the request, the first response id."""
@@ -192,7 +223,7 @@ class AnswerBuilder:
             reasoning="".join(self.reasoning),
             tool_calls=calls,
             pre_executed=tuple(self.pre_executed),
-            finish_reason=finish_reason(self.finish_raw, has_tool_calls=bool(calls)),
+            finish_reason=finish_reason(self.finish_raw),
             finish_raw=self.finish_raw,
             usage=self.usage,
             model_reported=self.model,

@@ -44,6 +44,14 @@ class StreamDecoder(Protocol):
         ...
 
     @property
+    def said(self) -> bool:
+        """Something of an answer came: text that is not blank, reasoning, a piece of a tool call, its end.
+
+        Who speaks without saying anything (a role, an empty delta) has not begun to answer.
+        """
+        ...
+
+    @property
     def signalled(self) -> bool:
         """The completion signal was seen without an error so far (spec 8.2)."""
         ...

@@ -103,7 +103,7 @@ class CohereStream(SseStream):
         elif kind.startswith("tool-call-"):
             calls = message.get("tool_calls")
             for call in calls if isinstance(calls, list) else [calls]:
-                _call_delta(self._calls, value.get("index"), as_dict(call))
+                self.builder.hidden += _call_delta(self._calls, value.get("index"), as_dict(call))
 
     def _content(self, content: object, events: list[WireEvent]) -> None:
         for part in content if isinstance(content, list) else [content]:
@@ -134,11 +134,11 @@ class CohereStream(SseStream):
             self.error(to_text({name: delta[name] for name in ("finish_reason", "error") if name in delta}))
 
 
-def _call_delta(calls: ToolCallAssembler, index: object, call: dict[str, Any]) -> None:
+def _call_delta(calls: ToolCallAssembler, index: object, call: dict[str, Any]) -> int:
     function = as_dict(call.get("function"))
     if not call:
-        return
-    calls.delta(index=index, id=call.get("id"), name=function.get("name"), arguments=function.get("arguments"))
+        return 0
+    return calls.delta(index=index, id=call.get("id"), name=function.get("name"), arguments=function.get("arguments"))
 
 
 def cohere_usage(raw: object) -> Usage | None:

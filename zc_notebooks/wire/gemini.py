@@ -115,13 +115,13 @@ def _ending(response: dict[str, Any], candidate: dict[str, Any], builder: Answer
     blocked = as_text(feedback.get("blockReason"))
     if blocked:
         builder.finish(blocked)
-        builder.refusal.append(as_text(feedback.get("blockReasonMessage")) or f"the prompt was blocked: {blocked}")
+        builder.refuse(as_text(feedback.get("blockReasonMessage")) or f"the prompt was blocked: {blocked}")
         return f"blockReason={blocked}"
     word = candidate.get("finishReason")
     if not builder.finish(word):
         return None
     if finish_failure(as_text(word)) is not None:
-        builder.refusal.append(as_text(candidate.get("finishMessage")))
+        builder.refuse(as_text(candidate.get("finishMessage")))
     return f"finishReason={word}"
 
 

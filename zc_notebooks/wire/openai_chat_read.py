@@ -195,6 +195,7 @@ class ChatReader:
         thought = delta.reasoning_content or delta.reasoning
         if not thought and delta.reasoning_details:
             thought = _details(delta.reasoning_details)
+            builder.hidden += not thought  # encrypted: it thinks, unseen
         if thought:
             builder.reasoning.append(thought)
             events.append(Reasoning(text=thought))
@@ -203,18 +204,19 @@ class ChatReader:
             builder.text.append(text)
             events.append(Text(text=text))
         if delta.refusal:
-            builder.refusal.append(delta.refusal)
+            builder.refuse(delta.refusal)
         if delta.tool_calls:
             self._tool_calls(delta.tool_calls)
         if delta.function_call is not None:
-            self._tools.delta(index=-1, name=delta.function_call.name, arguments=delta.function_call.arguments)
+            call = delta.function_call
+            builder.hidden += self._tools.delta(index=-1, name=call.name, arguments=call.arguments)
 
     def _tool_calls(self, calls: list[_ToolDelta]) -> None:
         several = len(calls) > 1
         for place, call in enumerate(calls):
             function = call.function or _Function()
             google = as_dict((call.extra_content or {}).get("google"))
-            self._tools.delta(
+            self._builder.hidden += self._tools.delta(
                 index=call.index,
                 id=call.id,
                 name=function.name,

@@ -9,7 +9,7 @@ import msgspec
 
 from zc_notebooks.chat import Answer, PreExecutedTool, Reasoning, Text, WireEvent, WireFailure
 from zc_notebooks.stream_guard.completion import judge_finish
-from zc_notebooks.wire.assemble import AnswerBuilder, tool_call
+from zc_notebooks.wire.assemble import CALL_SIZE, AnswerBuilder, tool_call
 from zc_notebooks.wire.loose_json import as_dict, as_list, as_text, to_text
 from zc_notebooks.wire.sse_stream import SseStream
 from zc_notebooks.wire.usage import openai_responses_usage
@@ -65,11 +65,17 @@ class ResponsesReader:
 
     def refusal(self, text: object) -> None:
         """More of a refusal."""
-        self._builder.refusal.append(as_text(text))
+        self._builder.refuse(as_text(text))
 
     def arguments(self, item_id: object, text: object) -> None:
         """The whole arguments of a call, before its item is done."""
-        self._arguments[as_text(item_id)] = as_text(text)
+        known = as_text(text)
+        self._arguments[as_text(item_id)] = known
+        self._builder.hidden += CALL_SIZE + len(known)
+
+    def work(self, size: int) -> None:
+        """Something came that is not shown: the beginning of an item of ours, a piece of arguments."""
+        self._builder.hidden += size
 
     def item_added(self, item: dict[str, Any], events: list[WireEvent]) -> None:
         """An item begins: a tool on the provider's side is at work from here on."""
@@ -86,6 +92,7 @@ class ResponsesReader:
         if key and key in self._done:
             return
         self._done.add(key)
+        self._builder.hidden += CALL_SIZE + len(key)
         if kind in _SERVER_TOOLS:
             self._server_tool_done(item, id_, events)
         elif kind == "function_call" and item.get("status") not in ("incomplete", "in_progress"):
@@ -202,8 +209,12 @@ class ResponsesStream(SseStream):
             reader.refusal(value.get("delta"))
         elif kind == "response.function_call_arguments.done":
             reader.arguments(value.get("item_id"), value.get("arguments"))
+        elif kind == "response.function_call_arguments.delta":
+            reader.work(1)  # kept when they are whole
         elif kind == "response.output_item.added":
-            reader.item_added(as_dict(value.get("item")), events)
+            item = as_dict(value.get("item"))
+            reader.work(item.get("type") in ("reasoning", "function_call"))
+            reader.item_added(item, events)
         elif kind == "response.output_item.done":
             item = as_dict(value.get("item"))
             if item.get("type") not in ("message", "reasoning"):

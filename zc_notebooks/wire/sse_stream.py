@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
-from zc_notebooks.chat import StreamEnd, WireEvent
-from zc_notebooks.stream_guard.completion import StreamJudge
+from zc_notebooks.chat import PreExecutedTool, Reasoning, StreamEnd, Text, ToolCall, WireEvent
+from zc_notebooks.stream_guard.completion import MAX_ANSWER, StreamJudge
 from zc_notebooks.stream_guard.sse import MAX_EVENT, Event, SseFraming
-from zc_notebooks.wire.assemble import AnswerBuilder
+from zc_notebooks.wire.assemble import CALL_SIZE, AnswerBuilder
 from zc_notebooks.wire.loose_json import BROKEN, parse
 
 
@@ -49,6 +49,8 @@ class SseStream:
         self._framing: Framing = SseFraming(limit) if framing is None else framing
         self._limit = limit
         self._ending = False
+        self._size = 0
+        self._said = False
         self.judge = StreamJudge(self.awaited)
         self.builder = AnswerBuilder(headers)
 
@@ -61,6 +63,11 @@ class SseStream:
     def started(self) -> bool:
         """See :class:`~zc_notebooks.wire.base.StreamDecoder`."""
         return self.judge.started
+
+    @property
+    def said(self) -> bool:
+        """See :class:`~zc_notebooks.wire.base.StreamDecoder`."""
+        return self._said or self.builder.hidden > 0 or self.judge.signal
 
     @property
     def signalled(self) -> bool:
@@ -80,7 +87,22 @@ class SseStream:
         if self._framing.overflow and not self.judge.closed:
             judge.refuse(f"one event is larger than {self._limit} bytes: refused", "event too large")
             judge.closed = True
+        self._measure(events)
         return events
+
+    def _measure(self, events: list[WireEvent]) -> None:
+        """Looks at what came out of a chunk: whether it says anything, and whether all of it is too much to keep."""
+        for event in events:
+            if isinstance(event, Text | Reasoning):
+                self._size += len(event.text)
+                self._said = self._said or not event.text.isspace()
+            elif isinstance(event, ToolCall | PreExecutedTool):
+                self._size += CALL_SIZE + len(event.raw)
+                self._said = True
+        if self._size + self.builder.hidden > MAX_ANSWER and not self.judge.closed:
+            self.judge.refuse(
+                f"the answer is larger than {MAX_ANSWER:,} characters: refused", "answer too large", last=True
+            )
 
     def finish(self, *, interrupted: str | None = None) -> StreamEnd:
         """Judges the end. An event pending at end of file counts; its text is in the answer, not in an event."""
