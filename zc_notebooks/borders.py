@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -10,6 +12,13 @@ from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import TIERS, Plan, Record, Tier, Variant
 
+
+class BorderWarning(UserWarning):
+    """A thread of its own asks without a border while another thread holds one: a pool does not take it along."""
+
+
+_OPEN: dict[int, int] = {}
+"""Thread → how many borders it holds open."""
 _ALLOWLIST: ContextVar[frozenset[str] | None] = ContextVar("zc_allowlist", default=None)
 
 
@@ -20,9 +29,14 @@ def allowed(refs: Iterable[str]) -> Iterator[None]:
     A block inside another one narrows: what the outer one forbids stays forbidden.
     """
     token = _ALLOWLIST.set(narrowed(refs))
+    thread = threading.get_ident()
+    _OPEN[thread] = _OPEN.get(thread, 0) + 1
     try:
         yield
     finally:
+        _OPEN[thread] -= 1
+        if not _OPEN[thread]:
+            del _OPEN[thread]
         with suppress(ValueError):  # left in another context (a dropped generator), which has its own value
             _ALLOWLIST.reset(token)
 
@@ -30,6 +44,22 @@ def allowed(refs: Iterable[str]) -> Iterator[None]:
 def allowlist() -> frozenset[str] | None:
     """The refs permitted here; ``None`` where nothing was said, and everything is."""
     return _ALLOWLIST.get()
+
+
+def heed() -> None:
+    """Warns a worker thread that asks without a border while another thread holds one.
+
+    Context goes with tasks and ``asyncio.to_thread``, not with threads and pools: their calls would be free of the
+    border without anybody having meant it.
+    """
+    if _ALLOWLIST.get() is not None or not _OPEN or threading.current_thread() is threading.main_thread():
+        return
+    if set(_OPEN) - {threading.get_ident()}:
+        words = (
+            "this thread asks outside the border that another thread holds: use asyncio.to_thread, or "
+            "turn.carry(work) for a pool or thread of your own"
+        )
+        warnings.warn(words, BorderWarning, stacklevel=3)
 
 
 def narrowed(refs: Iterable[str]) -> frozenset[str]:
@@ -76,6 +106,8 @@ class Borders(Record, frozen=True, kw_only=True):
 def _tiers(names: Sequence[str] | None) -> frozenset[str] | None:
     if names is None:
         return None
+    if isinstance(names, str):
+        names = (names,)
     wrong = [name for name in names if name not in TIERS]
     if wrong:
         raise ConfigError(f"allow_tiers: {wrong[0]!r} is no tier (one of {', '.join(TIERS)})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from zc_notebooks.errors import UnsupportedRequest
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.local.transport import local_of
 from zc_notebooks.outcome import completion, failure
+from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import Plan, Record, Tier, Variant
 from zc_notebooks.reliability.conditions import LiveConditions
 from zc_notebooks.reliability.cooldown import Marks
@@ -121,7 +123,7 @@ def begin(
             f"the request holds an image, and not every candidate can see ({blind}); nobody was asked"
         )
     started = site.clock.monotonic()
-    seconds = limits.timeout_s if limits.timeout_s is not None else made.entries[0].profile.call_timeout_s
+    seconds = made.entries[0].profile.call_timeout_s if limits.timeout_s is None else _seconds(limits.timeout_s)
     requested = Identity(provider_ref=made.entries[0].ref, model=made.requested_model)
     budget = CallBudget.of(
         config.borders, limits.budget_usd, spending=site.spending, clock=site.clock, request_of=lambda _: request
@@ -148,6 +150,13 @@ def begin(
         started=started,
         notice_mode=site.notice_mode,
     )
+
+
+def _seconds(timeout_s: object) -> float:
+    """Raises :class:`InvalidRequest` for what is no length of time."""
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
+        raise InvalidRequest(f"timeout_s={timeout_s!r} is no number of seconds above 0")
+    return float(timeout_s)
 
 
 def _record(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec.structs import replace
 
+from zc_notebooks.borders import heed
 from zc_notebooks.budget.spending import Spending
 from zc_notebooks.calling import Call, Limits, Site, begin
 from zc_notebooks.chain_transport import ChainTransport
@@ -39,6 +40,7 @@ from zc_notebooks.stream_attempt import Streams
 from zc_notebooks.streaming import Stream, SyncStream
 from zc_notebooks.sync import shared
 from zc_notebooks.turn import Turn
+from zc_notebooks.wakeful import wakeful
 
 if TYPE_CHECKING:
     from zc_notebooks.budget.report import Budget
@@ -163,7 +165,7 @@ class Chain(Steered, Shown):
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
         limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id, mode=mode)
-        with self.entry(ask, request).inside() as entry:
+        with wakeful(), self.entry(ask, request).inside() as entry:
             call = self._begin(request, entry, limits).warn()
             try:
                 await call.conditions.prepare(call.variants, remembered=not call.policy.ignore_cooldown)
@@ -176,6 +178,7 @@ class Chain(Steered, Shown):
 
     def ask_sync(self, prompt: Prompt, **options: Any) -> Completion:
         """:meth:`ask` for scripts and notebook cells; Ctrl-C cancels the running request. Same options, same errors."""
+        heed()
         return shared.run(self.ask(prompt, **options))
 
     def stream(  # noqa: PLR0913 (the options of a call)
@@ -215,6 +218,7 @@ class Chain(Steered, Shown):
 
     def stream_sync(self, prompt: Prompt, **options: Any) -> SyncStream:
         """:meth:`stream` for scripts: ``for event in chain.stream_sync("…")``."""
+        heed()
         return SyncStream(self.stream(prompt, **options), shared)
 
     async def tell(
@@ -252,7 +256,8 @@ class Chain(Steered, Shown):
         """Asks one provider alone whether it is reachable: never a swap, the cheapest honest request first."""
         from zc_notebooks.probe import probe
 
-        return await probe(self, ref, model=model, timeout_s=timeout_s)
+        with wakeful():
+            return await probe(self, ref, model=model, timeout_s=timeout_s)
 
     def probe_sync(self, ref: str, **options: Any) -> ProbeResult:
         """:meth:`probe` for scripts and cells."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from zc_notebooks.calling import Call
 from zc_notebooks.ledger.prices import rates
-from zc_notebooks.records import Entry, Plan, Pruned, Standing
+from zc_notebooks.records import Entry, Plan, Pruned, Standing, Variant
 from zc_notebooks.reliability.checks import Memory
 
 COLUMNS: Final = ("", "candidate", "model", "billing pool", "tier", "window", "USD per 1M in / out", "now")
@@ -18,15 +18,19 @@ COLUMNS: Final = ("", "candidate", "model", "billing pool", "tier", "window", "U
 def outlook(call: Call) -> Plan:
     """The call's plan with the standing of each entry: what a walk that begins now would meet first."""
     memory = Memory(call.variants, call.policy, call.conditions, None)
+    by_entry: dict[int, list[Variant]] = {}
+    for variant in call.variants:
+        by_entry.setdefault(variant.entry.index, []).append(variant)
     try:
-        return replace(call.plan, standings=tuple(_standing(call, memory, entry) for entry in call.plan.entries))
+        standings = [_standing(call, memory, entry, by_entry[entry.index]) for entry in call.plan.entries]
+        return replace(call.plan, standings=tuple(standings))
     finally:
         call.conditions.close()
 
 
-def _standing(call: Call, memory: Memory, entry: Entry) -> Standing:
+def _standing(call: Call, memory: Memory, entry: Entry, variants: Sequence[Variant]) -> Standing:
     """The first credential's obstacle, where every one of them meets some."""
-    blocked = [memory.blocked(variant) for variant in call.variants if variant.entry.index == entry.index]
+    blocked = [memory.blocked(variant) for variant in variants]
     first = blocked[0] if blocked and all(item is not None for item in blocked) else None
     known = rates(entry.profile, entry.served(call.plan.requested_model), 0, call.record.clock.now())
     return Standing(

@@ -12,6 +12,7 @@ from zc_notebooks.result import Completion
 from zc_notebooks.sinks import DraftSink, EventSink, deliver
 from zc_notebooks.sync import LoopThread
 from zc_notebooks.turn import Turn
+from zc_notebooks.wakeful import wakeful
 
 
 class Stream:
@@ -73,7 +74,8 @@ class Stream:
             if self._stopped:
                 self._turn.cancel()
             self._events = self._turn.events()
-        event = await anext(self._events)
+        with wakeful():
+            event = await anext(self._events)
         if isinstance(event, Final):
             self.completion = event.completion
         return event

@@ -54,7 +54,7 @@ def test_report(path: Path) -> None:
         ("github_models.gone", False, "GITHUB_TOKEN missing"),
         ("ollama.box", True, "keyless"),
     ]
-    assert [warning.code for warning in report.warnings] == ["inline_api_key", "dangling_fallback_ref"]
+    assert [warning.code for warning in report.warnings] == ["inline_api_key", "dangling_fallback_ref", "no_start"]
     assert [item.ref for item in report.profiles if item.retired] == ["github_models.gone"]
 
 

@@ -180,7 +180,6 @@ class Kernel:
                     assert server is not None
                     assert server.asked.wait(LIMIT_S)
                     self._manager.interrupt_kernel()
-                    self._client.kernel_info()  # wakes the kernel's loop: an awaiting one may sleep on after the signal
                     interrupt_at = None
             elif content.get("execution_state") == "idle":
                 reply = self._reply(sent)

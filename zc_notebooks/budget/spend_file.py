@@ -6,7 +6,9 @@ whose process died stays counted until that day, and that month, are over.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
 from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
@@ -71,10 +73,33 @@ def open_spend(path: Path | None) -> sqlite3.Connection:
         sqlite3.Error: the file is no database, somebody else's, broken, or locked.
     """
     if path is not None:
+        _make(path)
         return open_file(path, _prepare)
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.executescript(_TABLES)
     return connection
+
+
+def _make(path: Path) -> None:
+    """The file with its tables, in one step: one that is there and empty was cut off, and what was spent with it."""
+    if path.exists():
+        if path.stat().st_size == 0:
+            raise sqlite3.DatabaseError("it is empty, so what was spent is not known; delete it to count anew")
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        connection = sqlite3.connect(name, isolation_level=None)
+        try:
+            _prepare(connection)
+        finally:
+            connection.close()
+        with suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(name + suffix).unlink(missing_ok=True)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

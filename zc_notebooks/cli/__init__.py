@@ -9,9 +9,14 @@ from collections.abc import Sequence
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs ``zc`` and leaves with its exit status.
 
-    0 answered, 2 usage or configuration, 3 all candidates failed, 4 nothing permitted, 5 interrupted after output,
-    130 cancelled.
+    0 answered, 1 the result could not be written (or a fault wall that shows harm), 2 usage or configuration, 3 all
+    candidates failed, 4 nothing permitted, 5 interrupted after output, 130 cancelled.
     """
-    from zc_notebooks.cli.app import run
+    try:
+        from zc_notebooks.cli.app import run
 
-    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+        status = run(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:  # while the commands are loaded, or on the way out
+        sys.stderr.write("cancelled\n")
+        status = 130
+    sys.exit(status)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -27,7 +30,7 @@ from zc_notebooks.cli import (
     report,
     use,
 )
-from zc_notebooks.cli.output import CANCELLED, OK, USAGE, answer, say
+from zc_notebooks.cli.output import CANCELLED, LOST, OK, USAGE, OutputLost, answer, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
 
@@ -84,6 +87,29 @@ def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    try:
+        return _status(arguments)
+    except OutputLost as lost:
+        _drop_output()
+        if not lost.reader_left and lost.name == "standard output":
+            with suppress(OutputLost):
+                say(f"zc: {lost}")
+        return LOST
+
+
+def _drop_output() -> None:
+    """What is still buffered can go nowhere; without this the interpreter complains at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+            continue
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _status(arguments: Sequence[str]) -> int:
     try:
         status = app(args=list(arguments), prog_name="zc", standalone_mode=False)
     except typer.Exit as leave:

@@ -28,7 +28,18 @@ USAGE: Final = 2
 ALL_FAILED: Final = 3
 NOT_PERMITTED: Final = 4
 INTERRUPTED: Final = 5
+LOST: Final = 1
+"""The result could not be written."""
 CANCELLED: Final = 130
+
+
+class OutputLost(Exception):
+    """Standard output or error takes no more: a full disk, a reader that left."""
+
+    def __init__(self, stream: TextIO, error: OSError) -> None:
+        self.name = "standard error" if stream is sys.stderr else "standard output"
+        self.reader_left = isinstance(error, BrokenPipeError)
+        super().__init__(f"{self.name} cannot be written ({error.strerror or type(error).__name__})")
 
 
 def say(text: str) -> None:
@@ -127,8 +138,11 @@ def _write(stream: TextIO | None, text: str, end: str = "\n") -> None:
     if stream is None:  # closed by whoever started us
         return
     encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "replace").decode(encoding) + end)
-    stream.flush()
+    try:
+        stream.write(text.encode(encoding, "replace").decode(encoding) + end)
+        stream.flush()
+    except OSError as error:
+        raise OutputLost(stream, error) from None
 
 
 _encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=str)

@@ -92,9 +92,17 @@ def check_config(config: Config, keyring: Keyring) -> ConfigReport:
         path=None if config.path is None else str(config.path),
         env_file=None if config.env_file is None else str(config.env_file),
         problems=tuple(problems),
-        warnings=config.warnings,
+        warnings=(*config.warnings, *_no_start(config)),
         profiles=profiles,
     )
+
+
+def _no_start(config: Config) -> tuple[ConfigWarning, ...]:
+    """Loads, and answers only calls that name a start or a hint themselves."""
+    if not config.profiles or config.default_provider is not None or config.chain:
+        return ()
+    words = "is not set, and there is no [[chain]]: only a call that names its start is answered; set one of the two"
+    return (ConfigWarning(code="no_start", path="default_provider", message=words),)
 
 
 def _profile(profile: Profile, keyring: Keyring, problems: list[Problem]) -> ProfileReport:

@@ -46,7 +46,12 @@ def _check_edge(
     if target is None:
         reader.warn("dangling_fallback_ref", path, f"names no profile: {raw!r}; the edge is pruned", ref)
     elif _returns(target, ref, forward, backward):
-        reader.warn("fallback_cycle", path, f"leads back to {target!r} on the same path; the edge is pruned", ref)
+        reader.warn(
+            "fallback_cycle",
+            path,
+            f"leads back to {target!r}: the edge is pruned on every path that comes from there",
+            ref,
+        )
 
 
 def _returns(target: str, ref: str, forward: Edges, backward: Edges) -> bool:

@@ -83,8 +83,9 @@ def user_config(environ: Mapping[str, str]) -> Path | None:
 
 
 def _is_there(path: Path) -> bool:
+    """A link that leads nowhere is there: it is meant to be a file, and reading it says what is wrong."""
     try:
-        return path.exists()
+        return path.exists() or path.is_symlink()
     except (OSError, ValueError):
         return False
 
@@ -112,6 +113,8 @@ def _bytes_of(path: Path, name: str) -> bytes | None:
         with path.open("rb") as file:
             return file.read(_LARGEST + 1)
     except FileNotFoundError:
+        if path.is_symlink():
+            raise _one(name, f"is a link to {plain(str(path.readlink()))}, which does not exist") from None
         raise _one(name, "does not exist: create one with `zc config init`") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "its name is no path"

@@ -51,6 +51,12 @@ PROFILE: Final[Mapping[str, Check]] = {
 }
 """Every key of a profile and what its value may be."""
 
+_DECIDED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("model",), "the model is the profile's or the chain's (model, [[chain]])"),
+    **dict.fromkeys(("messages", "input", "contents", "prompt", "system", "instructions"), "the prompt is the call's"),
+    **dict.fromkeys(("stream",), "whether a call streams is the call's"),
+}
+"""Fields of a request body that are no extras, and whose they are."""
 _TABLES: Final = ("extra_headers", "provider_extra", "chat_template_kwargs")
 _DECLARING: Final = ("uri", "api_key_env", "api_key_envs", "api_key", "keyless", "model")
 _PLAIN: Final = (
@@ -155,6 +161,7 @@ class _Block:
             return None
         if not empty:
             self._credential_checks()
+            self._extra_checks()
             self._model_checks()
         fallback = self.found.get("fallback", ())
         return Draft(profile=self._profile(wire, address), fallback=() if empty else fallback)
@@ -223,6 +230,12 @@ class _Block:
         except Wrong as wrong:
             self.reader.problem(self.path, f"gets no usable address from {names}: the address {wrong}")
             return None
+
+    def _extra_checks(self) -> None:
+        """What the chain decides for each call cannot stand in the profile: it would go unseen to another model."""
+        for name in self.found.get("provider_extra", ()):
+            if name in _DECIDED:
+                self.reader.problem(f"{self.path}.provider_extra.{name}", f"cannot be set here: {_DECIDED[name]}", name)
 
     def _credential_checks(self) -> None:
         if _given(self.block.get("api_key_env")) and _given(self.block.get("api_key_envs")):
