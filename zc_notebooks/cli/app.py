@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 from zc_notebooks import __version__
 from zc_notebooks.cli import (
     ask,
+    bench,
     budget,
     chat,
     configure,
@@ -58,6 +59,7 @@ app.command("watch")(operate.watch)
 app.add_typer(configure.app, name="config")
 money.add_to(ledger_files.app)
 app.add_typer(ledger_files.app, name="ledger")
+app.add_typer(bench.app, name="bench")
 app.add_typer(lab.app, name="lab")
 app.add_typer(local.app, name="local")
 

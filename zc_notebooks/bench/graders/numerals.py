@@ -1,0 +1,98 @@
+"""Numbers as people write them: full width, separators, units, signs, and kanji where a task allows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Final
+
+from zc_notebooks.bench.text_forms import normal, unquoted
+
+_PLAIN: Final = re.compile(r"\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?:\.\d+)?|\.\d+")
+_SIGNS: Final = {
+    "+": 1,
+    "-": -1,
+    "−": -1,
+    "–": -1,
+    "▲": -1,
+    "△": -1,
+    "ー": -1,
+    "マイナス": -1,
+    "プラス": 1,
+    "minus ": -1,
+}
+_DIGITS: Final = {sign: value for value, sign in enumerate("〇一二三四五六七八九")} | {"零": 0}
+_SMALL: Final = {"十": 10, "百": 100, "千": 1000}
+_LARGE: Final = {"万": 10**4, "億": 10**8, "兆": 10**12}
+_GROUP: Final = re.compile(r"([^万億兆]*)([万億兆])")
+_STEP: Final = re.compile(r"([〇零一二三四五六七八九\d,.]*)([十百千])")
+
+
+def number(text: str, units: Sequence[str] = (), *, kanji: bool = False) -> Decimal | None:
+    """The one number that ``text`` is, or ``None`` when it is anything else.
+
+    Args:
+        text: Nothing but a sign, a number and a unit; "12 or 13" and "about 12" are no number.
+        units: Words that may stand before or after it ("円", "%", "km").
+        kanji: Whether 三千二百, 12万3千 and 二〇二六 are numbers.
+    """
+    rest = _without_unit(unquoted(normal(text)), units)
+    sign, rest = _signed(rest)
+    rest = _without_unit(rest, units)
+    if _PLAIN.fullmatch(rest):
+        return sign * Decimal(rest.replace(",", "").replace(" ", ""))
+    value = kanji_number(rest) if kanji else None
+    return None if value is None else sign * value
+
+
+def _without_unit(text: str, units: Sequence[str]) -> str:
+    for unit in sorted((normal(unit).casefold() for unit in units), key=len, reverse=True):
+        if text.casefold().endswith(unit) and len(text) > len(unit):
+            return text[: -len(unit)].strip()
+        if text.casefold().startswith(unit) and len(text) > len(unit):
+            return text[len(unit) :].strip()
+    return text
+
+
+def _signed(text: str) -> tuple[int, str]:
+    for word, sign in _SIGNS.items():
+        if text.casefold().startswith(word):
+            return sign, text[len(word) :].strip()
+    return 1, text
+
+
+def kanji_number(text: str) -> Decimal | None:
+    """A number of kanji, also mixed with digits (12万3千, 二十三, 二〇二六), or ``None``."""
+    total, place, below = Decimal(0), 0, Decimal(10**16)
+    for found in _GROUP.finditer(text):
+        size, value = _LARGE[found[2]], _small(found[1])
+        if found.start() != place or size >= below or value is None or not found[1]:
+            return None
+        total, place, below = total + value * size, found.end(), Decimal(size)
+    rest = text[place:]
+    if not rest:
+        return total if place else None
+    value = _small(rest)
+    return total + value if value is not None and value < below else None
+
+
+def _small(text: str) -> Decimal | None:
+    """Up to 9999 with 千百十, or digits in a row."""
+    total, place, below = Decimal(0), 0, 10**4
+    for found in _STEP.finditer(text):
+        size = _SMALL[found[2]]
+        value = _row(found[1]) if found[1] else Decimal(1)
+        if found.start() != place or size >= below or value is None or value > 9:  # noqa: PLR2004
+            return None
+        total, place, below = total + value * size, found.end(), size
+    rest = text[place:]
+    if not rest:
+        return total if place else None
+    value = _row(rest)
+    return total + value if value is not None and (not place or value < below) else None
+
+
+def _row(text: str) -> Decimal | None:
+    digits = "".join(str(_DIGITS[sign]) if sign in _DIGITS else sign for sign in text)
+    return Decimal(digits.replace(",", "")) if _PLAIN.fullmatch(digits) else None
