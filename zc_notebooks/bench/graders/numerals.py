@@ -95,4 +95,4 @@ def _small(text: str) -> Decimal | None:
 
 def _row(text: str) -> Decimal | None:
     digits = "".join(str(_DIGITS[sign]) if sign in _DIGITS else sign for sign in text)
-    return Decimal(digits.replace(",", "")) if _PLAIN.fullmatch(digits) else None
+    return Decimal(digits.replace(",", "").replace(" ", "")) if _PLAIN.fullmatch(digits) else None
