@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -262,6 +263,22 @@ def test_ledger_files(zc: Terminal, tmp_path: Path) -> None:
     assert zc.err == "zc: cannot import nothing.jsonl: No such file or directory\n"
     assert zc("ledger", "import", "nothing.jsonl", "--json") == 2
     assert zc.json["error"]["type"] == "LedgerError"
+
+
+def test_ledger_reprice(zc: Terminal, tmp_path: Path) -> None:
+    """What a correction would do, what it did, and the rows are in order as before."""
+    zc("ask", "hi")
+    assert zc("ledger", "reprice") == 0
+    file = tmp_path / "zc.toml"
+    text, number = re.subn(r"(?m)^pricing = .*$", 'pricing = { "*" = 123.0 }', file.read_text(encoding="utf-8"))
+    assert number
+    file.write_text(text, encoding="utf-8")
+    assert zc("ledger", "reprice", "--dry-run", "--since", "1h", "--json") == 0
+    assert (zc.json["changed"], zc.json["dry_run"], zc.json["version"]) == (1, True, None)
+    assert zc("ledger", "reprice") == 0
+    assert zc.out.endswith("written as version 1\n")
+    assert zc("ledger", "check") == 0
+    assert zc("ledger", "reprice", "--until", "soon") == 2
 
 
 def test_ledger_spans(zc: Terminal, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from zc_notebooks.errors import ZcError
 if TYPE_CHECKING:
     from polars import DataFrame
 
+    from zc_notebooks.config.schema import Config
     from zc_notebooks.ledger.read import Ledger
 
 app = typer.Typer(help="Query the attempt ledger.", no_args_is_help=True)
@@ -30,13 +31,17 @@ def open_ledger(folder: Path | None) -> Ledger:
 
 def folder_of(folder: Path | None) -> Path:
     """``folder``, else the configured ledger's, else the embedded lab's."""
-    from zc_notebooks.config.load import find_config, load_config
     from zc_notebooks.places import ledger_folder
 
-    if folder is not None:
-        return folder
+    return folder if folder is not None else ledger_folder(configured())
+
+
+def configured() -> Config | None:
+    """The configuration a command finds; ``None`` without one."""
+    from zc_notebooks.config.load import find_config, load_config
+
     found = find_config(os.environ, Path.cwd())
-    return ledger_folder(None if found is None else load_config(found, environ=os.environ))
+    return None if found is None else load_config(found, environ=os.environ)
 
 
 @app.command()

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Final
 
 from zc_notebooks.errors import LedgerError
-from zc_notebooks.ledger import parquet
+from zc_notebooks.ledger import parquet, price_versions
 from zc_notebooks.ledger.parquet import Compacted, Footer, Part
 from zc_notebooks.ledger.segments import SUFFIX
 from zc_notebooks.redact import short
@@ -47,6 +47,8 @@ class Listing:
     """Parquet files whose rows are in another."""
     left_out: dict[str, str] = field(default_factory=dict)
     """Name → why it is not read."""
+    prices: str | None = None
+    """The newest file of corrected prices."""
 
 
 class Lister:
@@ -55,6 +57,7 @@ class Lister:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._footers: dict[tuple[int, int, int, int], Footer | None] = {}
+        self._priced: set[str] = set()
 
     def look(self) -> Listing:
         """A consistent look.
@@ -69,8 +72,13 @@ class Lister:
     def _look(self) -> Listing:
         found = Listing()
         files: dict[str, os.stat_result] = {}
+        priced: list[str] = []
         for name, info in _entries(self.folder, found.left_out):
-            (files if name.endswith(parquet.SUFFIX) else found.segments)[name] = info
+            if price_versions.version_of(name) is not None:
+                priced.append(name)
+            else:
+                (files if name.endswith(parquet.SUFFIX) else found.segments)[name] = info
+        found.prices = self._newest(sorted(priced, reverse=True), found.left_out)
         footers = self._read(files, found.left_out)
         superseded = {name for footer in footers.values() for name in footer.files}
         found.superseded = tuple(sorted(superseded & footers.keys()))
@@ -84,6 +92,16 @@ class Lister:
                 if name not in found.taken or part.bytes > found.taken[name].bytes:
                     found.taken[name] = part
         return found
+
+    def _newest(self, priced: list[str], left_out: dict[str, str]) -> str | None:
+        """The first that can be read. Such a file never changes, so each is opened once."""
+        for name in priced:
+            path = str(self.folder / name)
+            if path in self._priced or price_versions.read_head(self.folder / name) is not None:
+                self._priced.add(path)
+                return path
+            left_out[printable(name)] = "damaged"
+        return None
 
     def _read(self, files: dict[str, os.stat_result], left_out: dict[str, str]) -> dict[str, Footer]:
         """Footers by name; each file is opened once in its life."""

@@ -117,9 +117,9 @@ class Ledger(Shown):
         store.begin()
         while True:
             gone = scanner.gone()
-            compacted = scanner.listing.compacted
+            compacted, prices = scanner.listing.compacted, scanner.listing.prices
             store.change(gone, scanner.fresh(), look, compacted=compacted != store.compacted)
-            if not scanner.moved and store.commit(compacted, look):
+            if not scanner.moved and store.commit(compacted, look, prices):
                 return
 
     def _asked(self, ask: Callable[[int], T]) -> T:

@@ -21,6 +21,7 @@ from zc_notebooks.ledger.following import follow_sql, keep_known
 from zc_notebooks.ledger.lines import REQUIRED
 from zc_notebooks.ledger.parquet import Compacted, quoted, read_sql
 from zc_notebooks.ledger.permit import permit
+from zc_notebooks.ledger.price_versions import rows_sql
 from zc_notebooks.ledger.row import DUCKDB_TYPES
 from zc_notebooks.ledger.scan import Fresh
 from zc_notebooks.ledger.views import DERIVED, VIEWS, view_sql
@@ -46,6 +47,7 @@ class Store:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._compacted: tuple[Compacted, ...] = ()
+        self._prices: str | None = None
         self._newest = 0
         self._con = database()
         self._viewed: object = None
@@ -69,15 +71,21 @@ class Store:
         for batch in _batches(fresh):
             self._insert(batch, look)
 
-    def commit(self, compacted: tuple[Compacted, ...], look: int) -> bool:
-        """Ends the change; ``compacted`` are the Parquet files from now on. ``False``: they moved, look again."""
-        if compacted == self._compacted:
+    def commit(self, compacted: tuple[Compacted, ...], look: int, prices: str | None) -> bool:
+        """Ends the change. ``False``: files moved, look again.
+
+        Args:
+            compacted: The Parquet files from now on.
+            look: The number of this look.
+            prices: The file of corrected prices from now on.
+        """
+        if compacted == self._compacted and prices == self._prices:
             self._con.execute("commit")
             return True
         try:
-            new = database(compacted, like=self._con)
+            new = database(compacted, prices=prices, like=self._con)
         except Exception:
-            if _moved(compacted):
+            if _moved(_paths(compacted, prices)):
                 return False
             raise
         newest = max((file.footer.newest for file in compacted), default=0)
@@ -85,14 +93,14 @@ class Store:
             new.execute("insert into store.batches values ($1, $2, $3)", [self._newest + 1, newest, look])
         self._con.execute("rollback")
         with self._lock:  # queries that run go on with the old one
-            self._con, self._compacted, self._newest = new, compacted, newest
+            self._con, self._compacted, self._newest, self._prices = new, compacted, newest, prices
         return True
 
     def roll_back(self) -> None:
         """Forgets the change, and every row: what was read cannot be told from what was not."""
         with self._lock:
             self._con = database()
-            self._compacted, self._newest = (), 0
+            self._compacted, self._newest, self._prices = (), 0, None
 
     def _insert(self, batch: Sequence[Fresh], look: int) -> None:
         import polars as pl
@@ -124,7 +132,7 @@ class Store:
 
     def _run(self, text: str, params: Mapping[str, Any] | Sequence[Any] | None, *, views: bool = False) -> pl.DataFrame:
         with self._lock:
-            con, files = self._con, self._compacted
+            con, files = self._con, _paths(self._compacted, self._prices)
             cursor = con.cursor()
         try:
             if views:
@@ -157,11 +165,15 @@ class Store:
 
 
 def database(
-    compacted: Sequence[Compacted] = (), *, like: duckdb.DuckDBPyConnection | None = None, locked: bool = True
+    compacted: Sequence[Compacted] = (),
+    *,
+    prices: str | None = None,
+    like: duckdb.DuckDBPyConnection | None = None,
+    locked: bool = True,
 ) -> duckdb.DuckDBPyConnection:
     """A database with the ledger's tables and views, filled from another's tables.
 
-    ``locked``: it opens no file but ``compacted`` and its settings cannot be changed.
+    ``locked``: it opens no file but ``compacted`` and ``prices``, and its settings cannot be changed.
     """
     import duckdb
 
@@ -169,16 +181,20 @@ def database(
     con.execute("set global TimeZone = 'UTC'")
     con.execute("set python_enable_replacements = false")
     if locked:
-        paths = ", ".join(quoted(file.path) for file in compacted)
+        paths = ", ".join(map(quoted, _paths(compacted, prices)))
         con.execute(f"set allowed_paths = [{paths}]")
         con.execute("set enable_external_access = false")
-    _make_tables(con, compacted)
+    _make_tables(con, compacted, prices)
     if like is not None:
         for table in _TABLES:
             hand_over(con, like.sql(f"from store.{table}"), f"store.{table}")
     if locked:
         con.execute("set lock_configuration = true")
     return con
+
+
+def _paths(compacted: Sequence[Compacted], prices: str | None) -> list[str]:
+    return [*(file.path for file in compacted), *([] if prices is None else [prices])]
 
 
 def hand_over(con: duckdb.DuckDBPyConnection, rows: Any, table: str) -> None:
@@ -190,7 +206,7 @@ def hand_over(con: duckdb.DuckDBPyConnection, rows: Any, table: str) -> None:
         con.unregister("incoming")
 
 
-def _make_tables(con: duckdb.DuckDBPyConnection, compacted: Sequence[Compacted]) -> None:
+def _make_tables(con: duckdb.DuckDBPyConnection, compacted: Sequence[Compacted], prices: str | None) -> None:
     con.execute("create schema store")
     columns = ", ".join(f'"{n}" {t}{" not null" if n in REQUIRED else ""}' for n, t in DUCKDB_TYPES.items())
     con.execute(f"create table store.written ({columns}, _file integer not null, _look bigint not null)")
@@ -200,7 +216,9 @@ def _make_tables(con: duckdb.DuckDBPyConnection, compacted: Sequence[Compacted])
     if compacted:
         con.execute(f"create view store.compacted as {read_sql(compacted)}")
         rows = f"select {_COLUMNS} from store.compacted union all {rows}"  # noqa: S608
-    con.execute(f"create view store.rows as {rows}")
+    if prices is not None:
+        con.execute(f"create view store.prices as from read_parquet({quoted(prices)})")
+    con.execute(f"create view store.rows as {rows_sql(rows, corrected=prices is not None)}")
     for name in VIEWS:
         con.execute(f"create view {name} as {view_sql(name)}")
 
@@ -225,8 +243,8 @@ def _result(
         raise LedgerError("a value of the result does not fit a frame (an infinite date?); cast it to text") from None
 
 
-def _moved(files: Iterable[Compacted]) -> bool:
-    return any(not Path(file.path).exists() for file in files)
+def _moved(files: Iterable[str]) -> bool:
+    return not all(Path(file).exists() for file in files)
 
 
 def _batches(fresh: Iterable[Fresh]) -> Iterable[list[Fresh]]:

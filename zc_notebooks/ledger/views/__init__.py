@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from zc_notebooks.records import Record
 
-VIEWS: Final[tuple[str, ...]] = ("attempts", "attempts_short")
+VIEWS: Final[tuple[str, ...]] = ("attempts", "attempts_short", "repriced")
 """There as soon as a ledger is open, in the order in which they build on each other."""
 DERIVED: Final[tuple[str, ...]] = (
     "calls",
@@ -44,6 +44,7 @@ _DAY: Final = timedelta(days=1)
 CUTS: Final[dict[str, Cut]] = {
     "attempts": Cut(by="rows", order="t, call_id, ordinal"),
     "attempts_short": Cut(by="rows", order="t, provider, attempt"),
+    "repriced": Cut(by="begin", order="t, call_id, ordinal"),
     "calls": Cut(by="begin", order="t, call_id", reach=_DAY),  # no call lives for a day
     "hops": Cut(by="begin", order="t, call_id, to_ref", reach=_DAY),
     # No stated reset is further ahead than 32 days.

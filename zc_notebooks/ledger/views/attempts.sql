@@ -1,4 +1,4 @@
--- Every attempt and every skip, one row each, as they were written.
+-- Every attempt and every skip, one row each, as they were written; a corrected price in place of the first (see repriced).
 select
     call_id, ordinal, t, provider_ref, model, kind, mode, status, turn_id, model_reported, requested_ref,
     requested_model, credential_id, pool, reason, scope, resets_at, reset_source, attempt, failover, accepted,
