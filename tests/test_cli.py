@@ -7,13 +7,17 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.ledger.rows import row
 from zc_notebooks.cli.app import run
 from zc_notebooks.lab import Lab
+from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.ledger.views.schema import VIEW_COLUMNS
 
 FREE = "groq.free"
 
@@ -229,6 +233,32 @@ def test_ledger(zc: Terminal) -> None:
     assert zc.json["torn"] == 0
     assert zc("ledger", "tail") == 0
     assert "deepseek.prepaid" in zc.out
+
+
+@pytest.mark.parametrize("view", ["calls", "exhaustion", "reachability", "spend", "latency", "state"])
+def test_ledger_views(zc: Terminal, view: str) -> None:
+    """A view over a period, for people and as JSON with all columns; a wrong period is one sentence."""
+    zc("ask", "hi")
+    assert zc("ledger", view, "--since", "24h") == 0
+    assert "deepseek.prepaid" in zc.out or view == "exhaustion"
+    assert zc("ledger", view, "--json") == 0
+    columns = VIEW_COLUMNS["last_state" if view == "state" else view]
+    assert all(list(line) == list(columns) for line in zc.json)
+    assert zc("ledger", view, "--since", "soon") == 2
+    assert zc.err.startswith("zc: since = 'soon' is no time")
+
+
+def test_a_lower_bound_says_so(zc: Terminal, tmp_path: Path) -> None:
+    """178: the display says "at least"; what is not known at all is a dash."""
+    writer = LedgerWriter(tmp_path / "rows")
+    writer.write(row("a", 0, t=datetime.now(UTC), accepted=True, cost_usd=0.000025, input_tokens=1, output_tokens=1))
+    writer.write(row("a", 1, t=datetime.now(UTC), status="timeout"))
+    writer.write(row("b", 0, t=datetime.now(UTC), provider_ref="b.one", status="timeout"))
+    writer.close()
+    assert zc("ledger", "spend", "--ledger", str(tmp_path / "rows")) == 0
+    lines = {line.split()[1]: line for line in zc.out.splitlines()}
+    assert lines["groq.free"].endswith("at least 0.000025")
+    assert lines["b.one"].endswith("-")
 
 
 def test_ledger_cost(zc: Terminal) -> None:

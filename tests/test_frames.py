@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ledger.rows import NOON, row
+from zc_notebooks import frames
 from zc_notebooks.frames import OUTCOMES, attempts, attempts_from_rows, by_outcome
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.row import DUCKDB_TYPES
+from zc_notebooks.ledger.views import DERIVED
 from zc_notebooks.testing import ManualClock
 
 CASES: list[tuple[dict[str, Any], str]] = [
@@ -93,3 +95,18 @@ def test_outcomes_are_counted_in_the_order_of_the_chain() -> None:
         ("c.third", "answered", 2, 3.0, 0.75, False),
     ]
     assert found["count"].sum() == len(rows)
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_a_function_stands_for_every_view(tmp_path: Path, name: str) -> None:
+    """Over a period, in the view's own order; the same frame as :meth:`Ledger.view`."""
+    writer = LedgerWriter(tmp_path)
+    for call, hours in (("a", 30), ("b", 2)):
+        began = NOON - timedelta(hours=hours)
+        writer.write(row(call, 0, t=began, status="http_429", reason="daily_limit"))
+        writer.write(row(call, 1, t=began, provider_ref="b.one", accepted=True, secs=1.0))
+    ledger = Ledger(tmp_path, clock=ManualClock(NOON))
+    frame = getattr(frames, name)
+    for bounds in ({}, {"since": "24h"}, {"until": "24h"}, {"since": "2d", "until": NOON}):
+        assert frame(ledger, **bounds).equals(ledger.view(name, **bounds))
+        assert frame(ledger, **bounds).height

@@ -66,6 +66,54 @@ def attempts(ledger: Ledger, since: When | None = None, until: When | None = Non
     return with_outcome(ledger.attempts(since=since, until=until))
 
 
+def calls(ledger: Ledger, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+    """One row per call that began in a period: asked for, served, what it took, what it cost. In the order of time.
+
+    Columns of this and the other views: :data:`~zc_notebooks.ledger.views.schema.VIEW_COLUMNS`; what they mean stands
+    at the head of the ``.sql`` files beside it. ``since`` and ``until`` are ``"24h"``, ``"7d"``, dates (midnight UTC)
+    or instants. All of them raise :class:`~zc_notebooks.errors.LedgerError` when a bound cannot be read.
+    """
+    return ledger.view("calls", since, until)
+
+
+def hops(ledger: Ledger, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+    """One row per hop of a period, from the candidate that failed to the one asked next."""
+    return ledger.view("hops", since, until)
+
+
+def exhaustion(ledger: Ledger, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+    """Episodes of credentials and pools being out that touch a period, with their true begin."""
+    return ledger.view("exhaustion", since, until)
+
+
+def reachability(ledger: Ledger, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+    """Calls a provider answered, good or not, over the calls that asked it, by hour; from the attempts of a period."""
+    return ledger.view("reachability", since, until)
+
+
+def spend(ledger: Ledger, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+    """Money and tokens by provider, model and day, accepted and rejected apart; from the attempts of a period.
+
+    Money is ``Decimal``, so that totals are exact under any grouping.
+    """
+    return ledger.view("spend", since, until)
+
+
+def latency(ledger: Ledger, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+    """Medians and 95 % quantiles of answers by provider and model; from the attempts of a period."""
+    return ledger.view("latency", since, until)
+
+
+def last_state(ledger: Ledger, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+    """How each candidate met in a period stood when it was last met."""
+    return ledger.view("last_state", since, until)
+
+
+def headroom(ledger: Ledger, since: When | None = None, until: When | None = None) -> pl.DataFrame:
+    """What the rows of a period allow to say about today's allowance of each credential: an estimate, or NULL."""
+    return ledger.view("headroom", since, until)
+
+
 def attempts_from_rows(rows: Iterable[AttemptRow]) -> pl.DataFrame:
     """The same for rows at hand, for instance ``completion.attempts``; none give an empty frame with all columns."""
     return with_outcome(frame_of_rows(list(rows)))
@@ -126,3 +174,13 @@ def _known_sum(column: str) -> pl.Expr:
     import polars as pl
 
     return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum())
+
+
+def judged(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of ``reachability`` that say something, with ``judged`` calls and how many of them ``failed``."""
+    import polars as pl
+
+    count = pl.col("calls") - pl.col("refused") - pl.col("cancelled")
+    return frame.with_columns(count.alias("judged"), (count - pl.col("reached")).alias("failed")).filter(
+        pl.col("judged") > 0
+    )

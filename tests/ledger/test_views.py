@@ -14,6 +14,7 @@ import pytest
 from tests.ledger.rows import NOON, row
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.ledger.compact import compact
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.ledger.views import CUTS, DERIVED, VIEWS, view_sql
@@ -85,6 +86,19 @@ def test_people_query_every_view_by_its_name(ledger: Open, name: str) -> None:
     opened = ledger([row("a", 0, **LIMIT), row("a", 1, t=at(1), provider_ref="b.two", **GOOD)])
     found = opened.sql(f"set variable now = timestamptz '{at(360).isoformat()}'; from {name}")
     assert found.sort(found.columns).equals(opened.view(name).sort(found.columns))
+
+
+@pytest.mark.parametrize("name", [*VIEWS, *DERIVED])
+def test_a_view_is_the_same_over_lines_and_over_parquet(ledger: Open, name: str) -> None:
+    """Compaction changes no row of any view, over everything and over a period; the open reader sees the new files."""
+    rows = [row("a", 0, secs=0.1, **LIMIT, **STATED), row("a", 1, t=at(1), provider_ref="b.two", secs=1.0, **GOOD)]
+    opened = ledger([*rows, row("b", 0, t=at(90), cost_usd=0.1, **GOOD), row("c", 0, t=at(99), **MINUTE)])
+    before = [opened.view(name), opened.view(name, at(30))]
+    compact(opened.folder)
+    assert not list(opened.folder.glob("*.jsonl"))
+    after = [opened.view(name), opened.view(name, at(30))]
+    assert all(one.equals(other) for one, other in zip(before, after, strict=True))
+    assert opened.sql(f"from {name}").height == before[0].height
 
 
 def test_a_view_that_is_not_there_is_named(ledger: Open) -> None:

@@ -1,16 +1,25 @@
-"""Charts as functions of a frame: fixed size, stated domains, a title, a text alternative.
-
-Colour only repeats what words or marks say already; the colours are Okabe and Ito's, told apart by every common kind of
-colour vision. The background is painted, so that a picture reads the same in a light and in a dark notebook.
-"""
+"""Attempts: how many, when, and who served."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
-from xml.sax.saxutils import quoteattr
+from typing import TYPE_CHECKING, Final
 
+from zc_notebooks.charts.drawing import (
+    INK,
+    LONGEST,
+    PALE,
+    PAPER,
+    STEP,
+    above,
+    data_of,
+    dress,
+    empty,
+    rows_axis,
+    said_nothing,
+    whole,
+)
 from zc_notebooks.frames import ANSWERED, OUTCOMES, SKIPPED, by_outcome, with_outcome
 
 if TYPE_CHECKING:
@@ -39,18 +48,9 @@ SHAPES: Final[Mapping[str, str]] = {
     "cancelled": "triangle-right",
     "skipped": "stroke",
 }
-PALE: Final = ("#BFE6DA", "#F6DCA6", "#BBD9EC", "#EBCBDC", "#D9D9D9", "#E3D9B8")
-"""Grounds that dark words stand on; told apart by lightness too."""
-NOTHING: Final = "no attempts yet"
 
-_WIDTH: Final = 460
-_STEP: Final = 22
-_INK: Final = "#222222"
-_PAPER: Final = "#FFFFFF"
-_LONGEST: Final = 40
 _SHORT_S: Final = 120
 _DAY_S: Final = 86_400
-_NOTHING_SAID: Final = f"{NOTHING[0].upper()}{NOTHING[1:]}."
 
 
 def attempts_chart(frame: pl.DataFrame, *, title: str = "Attempts by provider and outcome") -> alt.LayerChart:
@@ -65,18 +65,18 @@ def attempts_chart(frame: pl.DataFrame, *, title: str = "Attempts by provider an
 
     counts = by_outcome(frame)
     if counts.is_empty():
-        return _empty(title)
-    name = pl.col("provider_ref").str.slice(0, _LONGEST) + ": " + pl.col("outcome").cast(pl.String)
+        return empty(title)
+    name = pl.col("provider_ref").str.slice(0, LONGEST) + ": " + pl.col("outcome").cast(pl.String)
     counts = counts.with_columns(name.alias("label"), pl.col("outcome").cast(pl.String))
     top = max(counts["count"].to_list())
-    base = alt.Chart(_data(counts.select("label", "provider_ref", "outcome", "count"))).encode(
-        y=_rows("label", counts["label"].to_list()),
-        x=alt.X("count:Q", title="attempts and skips", scale=alt.Scale(domain=[0, top * 1.1]), axis=_whole(top)),
+    base = alt.Chart(data_of(counts.select("label", "provider_ref", "outcome", "count"))).encode(
+        y=rows_axis("label", counts["label"].to_list()),
+        x=alt.X("count:Q", title="attempts and skips", scale=alt.Scale(domain=[0, top * 1.1]), axis=whole(top)),
         tooltip=["provider_ref:N", "outcome:N", "count:Q"],
     )
-    bars = base.mark_bar(stroke=_INK, strokeWidth=0.5).encode(color=_colour(counts["outcome"].to_list(), legend=None))
-    numbers = base.mark_text(align="left", dx=4, color=_INK).encode(text="count:Q")
-    return _dress([bars, numbers], title, describe_attempts(frame), height=_STEP * counts.height)
+    bars = base.mark_bar(stroke=INK, strokeWidth=0.5).encode(color=_colour(counts["outcome"].to_list(), legend=None))
+    numbers = base.mark_text(align="left", dx=4, color=INK).encode(text="count:Q")
+    return dress([bars, numbers], title, describe_attempts(frame), height=STEP * counts.height)
 
 
 def timeline(frame: pl.DataFrame, *, title: str = "Attempts over time") -> alt.LayerChart:
@@ -91,23 +91,23 @@ def timeline(frame: pl.DataFrame, *, title: str = "Attempts over time") -> alt.L
     import altair as alt
 
     if frame.is_empty():
-        return _empty(title)
+        return empty(title)
     shown, x, end = _in_time(frame if "outcome" in frame.columns else with_outcome(frame))
     refs = shown["provider_ref"].unique(maintain_order=True).to_list()
     outcomes = [name for name in OUTCOMES if name in set(shown["outcome"])]
     legend = alt.Legend(title=None, orient="bottom", columns=4, symbolOpacity=1)
-    base = alt.Chart(_data(shown)).encode(
+    base = alt.Chart(data_of(shown)).encode(
         x=x,
-        y=_rows("provider_ref", refs),
+        y=rows_axis("provider_ref", refs),
         color=_colour(outcomes, legend=legend),
         tooltip=["provider_ref:N", "model:N", "status:N", "outcome:N", "secs:Q", "attempt:Q"],
     )
     shapes = alt.Scale(domain=outcomes, range=[SHAPES[name] for name in outcomes])
     bars = base.mark_bar(height=8, opacity=0.5).encode(x2=end)
-    marks = base.mark_point(filled=True, size=100, stroke=_INK, strokeWidth=0.7, opacity=1).encode(
+    marks = base.mark_point(filled=True, size=100, stroke=INK, strokeWidth=0.7, opacity=1).encode(
         shape=alt.Shape("outcome:N", scale=shapes, legend=legend)
     )
-    return _dress([bars, marks], title, describe_timeline(frame), height=_STEP * 3 // 2 * len(refs))
+    return dress([bars, marks], title, describe_timeline(frame), height=STEP * 3 // 2 * len(refs))
 
 
 def served(frame: pl.DataFrame, *, row: str, column: str, title: str = "Who served") -> alt.LayerChart:
@@ -122,29 +122,20 @@ def served(frame: pl.DataFrame, *, row: str, column: str, title: str = "Who serv
     import altair as alt
 
     if frame.is_empty():
-        return _empty(title)
+        return empty(title)
     rows, columns, names = (frame[name].unique(maintain_order=True).to_list() for name in (row, column, "served"))
     colours = alt.Scale(domain=names, range=[PALE[place % len(PALE)] for place in range(len(names))])
-    base = alt.Chart(_data(frame.select(row, column, "served"))).encode(
-        y=_rows(row, rows),
-        x=alt.X(f"{column}:N", sort=None, title=None, scale=alt.Scale(domain=columns), axis=_above()),
+    base = alt.Chart(data_of(frame.select(row, column, "served"))).encode(
+        y=rows_axis(row, rows),
+        x=alt.X(f"{column}:N", sort=None, title=None, scale=alt.Scale(domain=columns), axis=above()),
         tooltip=[f"{row}:N", f"{column}:N", "served:N"],
     )
-    fields = base.mark_rect(stroke=_PAPER, strokeWidth=3).encode(
-        color=alt.Color("served:N", scale=colours, legend=None)
-    )
-    words = base.mark_text(color=_INK, fontSize=12).encode(text="served:N")
+    fields = base.mark_rect(stroke=PAPER, strokeWidth=3).encode(color=alt.Color("served:N", scale=colours, legend=None))
+    words = base.mark_text(color=INK, fontSize=12).encode(text="served:N")
     told = "; ".join(
         f"{line[column]}, {line[row]}: {line['served']}" for line in frame.select(row, column, "served").to_dicts()
     )
-    return _dress([fields, words], title, f"{title}. {told}.", height=_STEP * 3 // 2 * len(rows))
-
-
-def _above() -> alt.Axis:
-    """Names above the columns."""
-    import altair as alt
-
-    return alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False)
+    return dress([fields, words], title, f"{title}. {told}.", height=STEP * 3 // 2 * len(rows))
 
 
 def _in_time(frame: pl.DataFrame) -> tuple[pl.DataFrame, alt.X, str]:
@@ -177,7 +168,7 @@ def describe_attempts(frame: pl.DataFrame) -> str:
     """The chart of attempts in words: its text alternative."""
     counts = by_outcome(frame)
     if counts.is_empty():
-        return _NOTHING_SAID
+        return said_nothing()
     parts: dict[str, list[str]] = {}
     for ref, outcome, count in counts.select("provider_ref", "outcome", "count").rows():
         parts.setdefault(ref, []).append(f"{count} {outcome}")
@@ -188,7 +179,7 @@ def describe_attempts(frame: pl.DataFrame) -> str:
 def describe_timeline(frame: pl.DataFrame) -> str:
     """The time line in words: its text alternative."""
     if frame.is_empty():
-        return _NOTHING_SAID
+        return said_nothing()
     frame = frame if "outcome" in frame.columns else with_outcome(frame)
     times: list[datetime] = frame["t"].to_list()
     first, last = min(times), max(times)
@@ -201,89 +192,9 @@ def describe_timeline(frame: pl.DataFrame) -> str:
     )
 
 
-class Picture:
-    """A rendered chart with its text alternative, as notebooks show it. Needs no network and no script to be seen."""
-
-    def __init__(self, data: bytes, kind: Literal["svg", "png"], text: str) -> None:
-        self.data = data
-        """The file's bytes."""
-        self.kind = kind
-        self.text = text
-        """What the picture says, in words."""
-
-    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
-        mime = "image/png" if self.kind == "png" else "image/svg+xml"
-        data = self.data if self.kind == "png" else self.data.decode()
-        return {mime: data, "text/plain": self.text}, {mime: {"alt": self.text}}
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def show(chart: alt.TopLevelMixin, *, kind: Literal["svg", "png"] = "svg") -> Picture:
-    """Renders a chart of this module for a notebook or a file, without network; its description goes with it.
-
-    An SVG of one call is 20 kB, sharp at any size and carries its text alternative inside; a PNG is the same 100 kB
-    however many rows it shows.
-    """
-    import vl_convert
-
-    spec: dict[str, Any] = chart.to_dict()
-    text = spec.get("description") or "Chart."
-    if kind == "png":
-        return Picture(vl_convert.vegalite_to_png(spec, scale=2), kind, text)
-    svg: str = vl_convert.vegalite_to_svg(spec)
-    label = f'<svg role="img" aria-label={quoteattr(text)} '
-    return Picture(svg.replace("<svg ", label, 1).encode(), kind, text)
-
-
-def _data(frame: pl.DataFrame) -> alt.InlineData:
-    """The rows inside the chart, so that it stands alone."""
-    import altair as alt
-
-    return alt.InlineData(values=frame.to_dicts())
-
-
-def _rows(field: str, domain: list[str]) -> alt.Y:
-    """Names down the left side, in the given order."""
-    import altair as alt
-
-    axis = alt.Axis(labelLimit=320, ticks=False, domain=False, labelPadding=8)
-    return alt.Y(f"{field}:N", sort=None, title=None, scale=alt.Scale(domain=domain), axis=axis)
-
-
-def _whole(top: int) -> alt.Axis:
-    """Whole numbers only."""
-    import altair as alt
-
-    return alt.Axis(format="d", tickMinStep=1, tickCount=min(top, 6), grid=True)
-
-
 def _colour(outcomes: list[str], *, legend: alt.Legend | None) -> alt.Color:
     import altair as alt
 
     names = [name for name in OUTCOMES if name in set(outcomes)]
     scale = alt.Scale(domain=names, range=[COLOURS[name] for name in names])
     return alt.Color("outcome:N", scale=scale, legend=legend)
-
-
-def _empty(title: str) -> alt.LayerChart:
-    import altair as alt
-
-    text = alt.Chart(alt.InlineData(values=[{"text": NOTHING}])).mark_text(size=14, color=_INK).encode(text="text:N")
-    return _dress([text], title, _NOTHING_SAID, height=60)
-
-
-def _dress(layers: list[alt.Chart], title: str, description: str, *, height: int) -> alt.LayerChart:
-    """Size, title, text alternative and colours that do not depend on the notebook's theme."""
-    import altair as alt
-
-    chart = alt.LayerChart(layer=layers, width=_WIDTH, height=height, title=title, description=description)
-    chart.background, chart.padding = _PAPER, 12
-    chart.config = alt.Config(
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(labelColor=_INK, titleColor=_INK, gridColor="#E4E4E4", labelFontSize=12),
-        title=alt.TitleConfig(color=_INK, anchor="start", fontSize=14),
-        legend=alt.LegendConfig(labelColor=_INK, titleColor=_INK),
-    )
-    return chart
