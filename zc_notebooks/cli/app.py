@@ -26,6 +26,7 @@ from zc_notebooks.cli import (
     local,
     money,
     operate,
+    outlook,
     plan,
     replay,
     report,
@@ -58,6 +59,7 @@ app.command("budget")(budget.show_budget)
 app.command("watch")(operate.watch)
 app.add_typer(configure.app, name="config")
 money.add_to(ledger_files.app)
+outlook.add_to(ledger_files.app)
 app.add_typer(ledger_files.app, name="ledger")
 app.add_typer(bench.app, name="bench")
 app.add_typer(lab.app, name="lab")
