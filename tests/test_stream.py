@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -475,3 +476,22 @@ def test_129_after_tools_ran_on_the_providers_side_nobody_is_asked(tmp_path: Pat
             fleet = Fleet({"a": [pieces(head, used, stop, last)], "b": [BACKUP]}, tmp_path, toml=text)
             heard = listen(fleet, draft=draft)
             assert (type(heard.error), fleet.called) == (error, ["a"])
+
+
+def test_the_final_event_carries_the_money_of_every_attempt(tmp_path: Path) -> None:
+    """12.3, 175: what a rejected stream used is paid on its own route; the turn's cost is the sum of its rows."""
+    empty = pieces(STOP, chat_usage(), CHAT_DONE)
+    toml = chain_toml("a", "b", pricing='{ "*.input" = 2.0, "*.output" = 8.0 }')
+    fleet = Fleet({"a": [empty, empty, empty], "b": [GOOD, BACKUP]}, tmp_path, toml=toml)
+    done = listen(fleet).done
+    assert done is not None
+    assert done.served.provider_ref == "custom.b"
+    rejected, accepted = done.usage_by_provider
+    assert [(item.provider_ref, item.attempts, item.accepted) for item in done.usage_by_provider] == [
+        ("custom.a", len(fleet.called) - 1, 0),
+        ("custom.b", 1, 1),
+    ]
+    assert rejected.cost_usd == accepted.cost_usd * rejected.attempts
+    assert done.cost_usd == rejected.cost_usd + accepted.cost_usd
+    assert done.cost_usd == sum(Decimal(str(row.cost_usd)) for row in fleet.rows)
+    assert not done.at_least
