@@ -283,6 +283,13 @@ def test_ledger_files(zc: Terminal, tmp_path: Path) -> None:
     assert (zc.json["rows"], zc.json["files"], zc.json["dropped"]) == (1, 1, 0)
     assert zc("ledger", "compact") == 0
     assert zc.out.startswith("0 rows of 0 segments compacted, 1 Parquet file")
+    assert zc("ledger", "export", "all.csv", "--json") == 0
+    assert zc.json == {"file": "all.csv", "rows": 1}
+    assert zc("ledger", "export", "all.csv") == 2
+    assert zc.err == "zc: all.csv is there already; choose another name, or --force to replace it\n"
+    assert zc("ledger", "export", "all.csv", "--force", "--since", "1s") == 0
+    assert zc.out == "0 rows written to all.csv\n"
+    assert zc("ledger", "export", "all.csv", "--otlp") == 2
     assert zc("ledger", "compact", "--keep", "soon") == 2
     assert zc.err.startswith("zc: keep = 'soon' is no time")
     assert zc("ledger", "import", "log.jsonl") == 0
@@ -323,7 +330,7 @@ def test_ledger_spans(zc: Terminal, tmp_path: Path) -> None:
     assert zc("ledger", "export", "--otel", "no/such/folder.jsonl") == 2
     assert zc.err == "zc: cannot export to folder.jsonl: No such file or directory\n"
     assert zc("ledger", "export") == 2
-    assert zc.err == "zc: say where the spans go: --otel FILE, or --otlp\n"
+    assert zc.err.startswith("zc: say where the attempts go: a FILE that ends in .parquet, .csv or .duckdb, or --otel")
 
 
 def test_a_first_configuration(zc: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

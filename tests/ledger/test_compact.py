@@ -85,6 +85,19 @@ def test_a_second_compaction_changes_nothing(tmp_path: Path) -> None:
     assert {path.name: path.stat() for path in parquets(tmp_path)} == before
 
 
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    """Brackets, stars, quotes and spaces in a path are no patterns; a linked folder is its target."""
+    folder = tmp_path / "it's [1] *.led ger"
+    written(folder, row("a"))
+    compact(folder)
+    (tmp_path / "link").symlink_to(folder)
+    written(tmp_path / "link", row("b"))
+    for name in (folder, tmp_path / "link"):
+        assert keys(name) == [("a", 0), ("b", 0)]
+    assert compact(tmp_path / "link").segments == 1
+    assert keys(folder) == [("a", 0), ("b", 0)]
+
+
 @pytest.mark.parametrize("make", [False, True], ids=["missing", "empty"])
 def test_nothing_to_compact_is_no_fault(tmp_path: Path, *, make: bool) -> None:
     """A missing folder stays missing."""

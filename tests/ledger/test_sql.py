@@ -14,14 +14,15 @@ import pytest
 from tests.ledger.rows import NOON, row
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.ledger.compact import compact
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.row import DUCKDB_TYPES
 from zc_notebooks.ledger.views import DERIVED, VIEWS, view_sql
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """A refusal, a skip and an answer of one call."""
+@pytest.fixture(params=["json lines", "parquet"])
+def ledger(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    """A refusal, a skip and an answer of one call, in both forms rows have."""
     writer = LedgerWriter(tmp_path / "ledger")
     refused = {"status": "http_429", "reason": "daily_limit", "input_tokens": 0, "output_tokens": 0, "secs": 0.13}
     writer.write(row("a", 0, cost_usd=0.0, **refused))
@@ -36,6 +37,8 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     }
     writer.write(row("a", 2, t=NOON + timedelta(seconds=2), provider_ref="c.two", **answered))
     writer.close()
+    if request.param == "parquet":
+        compact(tmp_path / "ledger")
     opened = Ledger(tmp_path / "ledger")
     yield opened
     opened.close()
@@ -148,6 +151,39 @@ REFUSED = [
     "call enable_logging(storage = 'file', storage_path = '{out}')",
     "select * from frame",
 ]
+
+
+WRITES = [
+    "explain analyze copy (select 1) to '{file}' (format parquet, use_tmp_file false)",
+    "explain (analyze) copy (select 1) to '{file}' (use_tmp_file false)",
+    "explain /* copy */ analyze -- (\n copy (select 1) to '{file}' (use_tmp_file false)",
+    "copy (select 1) to '{file}' (use_tmp_file false)",
+    "select * from query('copy (select 1) to ''{file}'' (use_tmp_file false)')",
+    "attach '{file}' as other",
+    "export database '{file}'",
+    "create temp macro m() as table copy (select 1) to '{file}'",
+    "with x as (copy (select 1) to '{file}') select 1",
+    "select * from read_text('{folder}/.listing.lock')",
+    "select * from read_parquet('{folder}/*.parquet')",
+    "select * from glob('{folder}/*')",
+    "select * from read_parquet('{file}', filename = true) union all select * from read_text('/etc/hostname')",
+]
+
+
+@pytest.mark.parametrize("query", WRITES)
+def test_the_one_file_a_query_may_open_is_only_read(tmp_path: Path, query: str) -> None:
+    """The ledger's Parquet files are open to its views; no statement changes them or finds others by them."""
+    writer = LedgerWriter(tmp_path)
+    writer.write(row("a"))
+    writer.close()
+    compact(tmp_path)
+    (file,) = tmp_path.glob("*.parquet")
+    before, ledger = file.read_bytes(), Ledger(tmp_path)
+    with pytest.raises(LedgerError) as failed:
+        ledger.sql(query.format(file=file, folder=tmp_path))
+    assert "\n" not in str(failed.value)
+    assert file.read_bytes() == before
+    assert ledger.attempts().height == 1
 
 
 @pytest.mark.parametrize("query", REFUSED)

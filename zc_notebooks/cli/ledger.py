@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from zc_notebooks.cli.ask import AsJson
-from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, report, table
+from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, report, say, table
 from zc_notebooks.errors import ZcError
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def open_ledger(folder: Path | None) -> Ledger:
     """The ledger at ``folder``, else the configured one, else the embedded lab's."""
     from zc_notebooks.ledger.read import Ledger
 
-    return Ledger(folder_of(folder))
+    opened = Ledger(folder_of(folder))
+    if opened.advice is not None:
+        say(f"zc: {opened.advice}")
+    return opened
 
 
 def folder_of(folder: Path | None) -> Path:

@@ -59,22 +59,27 @@ def compact(
 
 @app.command()
 def export(
+    file: Annotated[Path | None, typer.Argument(help="A new .parquet, .csv or .duckdb file of the attempts.")] = None,
     otel: Annotated[Path | None, typer.Option(help="Write OpenTelemetry spans to it, as OTLP JSON lines.")] = None,
     otlp: Annotated[bool, typer.Option("--otlp", help="Send them to OTEL_EXPORTER_OTLP_ENDPOINT.")] = False,
     since: Annotated[str | None, typer.Option(help="Begin: 24h, 7d, a date or an instant.")] = None,
     until: Annotated[str | None, typer.Option(help="End, not included.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE when it is there.")] = False,
     ledger: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take the calls of a period out of the ledger as OpenTelemetry spans."""
+    """Take the attempts of a period out of the ledger as a file, or its calls as OpenTelemetry spans."""
     from zc_notebooks.ledger import otel as spans
     from zc_notebooks.ledger.otel_send import send
 
-    if (otel is None) is not otlp:
-        fail("say where the spans go: --otel FILE, or --otlp")
+    if [file is not None, otel is not None, otlp].count(True) != 1:
+        fail("say where the attempts go: a FILE that ends in .parquet, .csv or .duckdb, or --otel FILE, or --otlp")
+    done: dict[str, str | int]
     try:
         source = open_ledger(ledger)
-        if otel is not None:
+        if file is not None:
+            done = {"file": str(file), "rows": source.export(file, since=since, until=until, force=force)}
+        elif otel is not None:
             done = {"file": str(otel), "calls": spans.export(source, otel, since=since, until=until)}
         else:
             done = {"spans": send(source, since=since, until=until)}
@@ -83,4 +88,5 @@ def export(
     if as_json:
         emit(done)
     else:
-        answer(f"{done['calls']:,} calls written to {otel}" if otel is not None else f"{done['spans']:,} spans sent")
+        what = next(f"{number:,} {name}" for name, number in done.items() if name != "file")
+        answer(f"{what} written to {done['file']}" if "file" in done else f"{what} sent")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.errors import LedgerError
+from zc_notebooks.ledger.exporting import appear, copy_to, place
 from zc_notebooks.ledger.lines import BadLine
 from zc_notebooks.ledger.period import When, period
 from zc_notebooks.ledger.scan import Scanner
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 _SHOWN: Final = 100
 _TRIES: Final = 100
+_MANY_FILES: Final = 500
+_MUCH: Final = 64 * 1024 * 1024
+"""Bytes of JSON lines. With either, opening takes more than some tenths of a second."""
 _TAIL: Final = """
 select * from (select * from attempts order by t desc, call_id desc, ordinal desc limit $1)
 order by t, call_id, ordinal
@@ -57,6 +61,10 @@ class LedgerCheck(Record, frozen=True, kw_only=True):
     """The bad lines one by one, the first 100 of them."""
     left_out: Mapping[str, str] = {}
     """What else lies in the folder, or cannot be read → why."""
+    segments: int = 0
+    """Files of JSON lines among ``files``; the others are Parquet."""
+    advice: str | None = None
+    """What would make the ledger faster to open."""
 
     @property
     def ok(self) -> bool:
@@ -70,7 +78,8 @@ class LedgerCheck(Record, frozen=True, kw_only=True):
         parts += [f"{_count(self.duplicates, 'row')} there twice"] if self.duplicates else []
         parts += [f"{_count(self.pending, 'row')} being written"] if self.pending else []
         parts += [f"{name} is not read ({why})" for name, why in sorted(self.left_out.items())]
-        return ", ".join(parts if not self.ok else [*parts, "all in order"])
+        text = ", ".join(parts if not self.ok else [*parts, "all in order"])
+        return f"{text}; {self.advice}" if self.advice else text
 
 
 class Ledger(Shown):
@@ -185,6 +194,30 @@ class Ledger(Shown):
             raise LedgerError(f"tail of {n} rows: the number must be 0 or more")
         return self._asked(lambda _: self._store.query(_TAIL, [n]))
 
+    def export(
+        self, file: Path | str, *, since: When | None = None, until: When | None = None, force: bool = False
+    ) -> int:
+        """Writes the attempts of a period to a ``.parquet``, ``.csv`` or ``.duckdb`` file; how many they are.
+
+        Args:
+            file: Its name says the form; in a ``.duckdb`` file they are the table ``attempts``.
+            since: Begin, included, as in :meth:`attempts`.
+            until: End, not included.
+            force: Replace a file of that name.
+
+        Raises:
+            LedgerError: The name or a bound cannot be used, or the file cannot be written.
+        """
+        path = place(file, self.folder, force=force)
+        begin, end = period(since, until, now=self.clock.now())
+
+        def written(_: int) -> int:
+            return appear(
+                path, lambda hidden: self._store.opened(lambda con: copy_to(hidden, path.suffix, con, begin, end))
+            )
+
+        return self._asked(written)
+
     def follow(self) -> Follower:
         """A reader of what is appended from now on, for live boards and ``tail -f``."""
         return Follower(self._new_since, self.refresh())
@@ -192,6 +225,14 @@ class Ledger(Shown):
     def new_rows(self) -> pl.DataFrame:
         """Rows any process appended since the last call (the first: since the ledger was opened)."""
         return self._follower.new_rows()
+
+    @property
+    def advice(self) -> str | None:
+        """What would make this ledger faster to open, as of the last look; ``None`` when nothing would."""
+        segments = list(self._scanner.segments.values())
+        if len(segments) < _MANY_FILES and sum(segment.size for segment in segments) < _MUCH:
+            return None
+        return f"{_count(len(segments), 'file')} of JSON lines; zc ledger compact makes opening them faster"
 
     def check(self) -> LedgerCheck:
         """Counts what the folder holds: rows, torn and foreign lines, duplicates, files that are not read."""
@@ -214,6 +255,8 @@ class Ledger(Shown):
             last=found["last"],
             bad=tuple(bad[:_SHOWN]),
             left_out=left_out,
+            segments=len(segments),
+            advice=self.advice,
         )
 
     def _new_since(self, look: int) -> tuple[pl.DataFrame, int]:

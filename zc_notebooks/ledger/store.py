@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.columns import frame_of_lines, frame_of_result
@@ -30,6 +30,8 @@ from zc_notebooks.redact import redact
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
+
+T = TypeVar("T")
 
 _BATCH: Final = 32 * 1024 * 1024
 """Bytes of JSON handed over at a time."""
@@ -158,6 +160,22 @@ class Store:
             except duckdb.Error as problem:
                 raise LedgerError(_sentence(problem)) from None
             self._viewed = con
+
+    def opened(self, use: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """What ``use`` makes of a database of its own with the same rows, which may open and write files.
+
+        Raises:
+            FilesMoved: It did not come to its end for no fault of its own.
+        """
+        with self._lock:
+            cursor, files = self._con.cursor(), self._compacted
+        try:
+            with cursor, database(files, like=cursor, locked=False) as con:
+                return use(con)
+        except Exception:
+            if _moved(files):
+                raise FilesMoved from None
+            raise
 
     def close(self) -> None:
         """Frees the memory."""
