@@ -168,12 +168,12 @@ class Store:
             FilesMoved: It did not come to its end for no fault of its own.
         """
         with self._lock:
-            cursor, files = self._con.cursor(), self._compacted
+            cursor, files, prices = self._con.cursor(), self._compacted, self._prices
         try:
-            with cursor, database(files, like=cursor, locked=False) as con:
+            with cursor, database(files, prices=prices, like=cursor, locked=False) as con:
                 return use(con)
         except Exception:
-            if _moved(files):
+            if _moved(_paths(files, prices)):
                 raise FilesMoved from None
             raise
 
