@@ -26,6 +26,7 @@ _WHERE: Final = {
     "classify_failure": "reliability.classify",
     "explain": "explanation",
     "events": "events",
+    "notebook": "notebook",
     "SystemClock": "clock",
     "Message": "chat",
     "ImagePart": "chat",
@@ -55,6 +56,7 @@ __all__ = ["__version__", *_WHERE]  # noqa: PLE0604 (names of the table)
 if TYPE_CHECKING:
     from zc_notebooks import attribution as attribution
     from zc_notebooks import events as events
+    from zc_notebooks import notebook as notebook
     from zc_notebooks.borders import allowed as allowed
     from zc_notebooks.chain import Chain as Chain
     from zc_notebooks.chat import ImagePart as ImagePart
@@ -99,6 +101,16 @@ def __getattr__(name: str) -> Any:
     value = module if _WHERE[name] == name else getattr(module, name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext zc_notebooks``: the magics ``%%ask``, ``%zc`` and ``%%zcsql``."""
+    import_module(f"{__name__}.notebook.magics").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext zc_notebooks``."""
+    import_module(f"{__name__}.notebook.magics").unload(shell)
 
 
 def __dir__() -> list[str]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from html import escape
-from typing import Any, Protocol
+import time
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 
 from zc_notebooks.events import Event, Notice, Text
-from zc_notebooks.redact import redact
+from zc_notebooks.markup import LINE_CHARS, Sheet, clean
+
+EVERY_S: Final = 0.05
+BYTES_A_SECOND: Final = 200_000
+"""How often, and how much, a draft is rewritten."""
 
 
 class Stoppable(Protocol):
@@ -31,32 +37,49 @@ class CellEvents:
 
 
 class CellDraft:
-    """A preview below the cell that is rewritten in place until the answer is final."""
+    """A preview below the cell that is rewritten in place until the answer is final.
 
-    def __init__(self) -> None:
+    A long text is rewritten less often: a server drops what comes faster than about a megabyte per second.
+
+    Args:
+        now: Seconds of a clock that only goes forward.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._handle: Any = None
         self._remarks: list[str] = []
+        self._now = now
+        self._text = ""
+        self._next = -math.inf
 
     async def remark(self, text: str) -> None:
         """A sentence of the chain's own, drawn below the text with the next draft."""
-        self._remarks.append(redact(text))
+        self._remarks.append(text)
 
     async def draft(self, text: str, *, final: bool) -> None:
         """See :class:`~zc_notebooks.sinks.DraftSink`."""
+        self._text = text
+        if final or self._now() >= self._next:
+            self._draw("answer" if final else "draft")
+
+    def end(self, word: str, *remarks: str) -> None:
+        """Says how it ended, where something was shown."""
+        self._remarks.extend(remarks)
+        if self._handle is not None:
+            self._draw(word)
+
+    def _draw(self, word: str) -> None:
         from IPython import display as shell
 
         show: Any = shell.display
-        word = "answer" if final else "draft"
-        body = f'<p style="white-space:pre-wrap">{escape(redact(text))}</p>'
-        below = "".join(f"<p><em>{escape(remark)}</em></p>" for remark in self._remarks)
-        bundle = {
-            "text/plain": "\n".join([f"[{word}] {redact(text)}", *(f"[{remark}]" for remark in self._remarks)]),
-            "text/html": f'<div class="zc"><p><em>{word}</em></p>{body}{below}</div>',
-        }
+        sheet = Sheet(title=word, lines=(self._text,) if self._text else (), notes=tuple(self._remarks))
+        plain = [f"[{word}] {clean(self._text, LINE_CHARS)}", *(f"[{clean(remark)}]" for remark in self._remarks)]
+        bundle = {"text/plain": "\n".join(plain), "text/html": sheet.html()}
         if self._handle is None:
             self._handle = show(bundle, raw=True, display_id=True)
         else:
             self._handle.update(bundle, raw=True)
+        self._next = self._now() + max(EVERY_S, 2 * len(bundle["text/html"]) / BYTES_A_SECOND)
 
 
 def stop_button(stream: Stoppable) -> Any:

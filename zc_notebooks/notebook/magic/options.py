@@ -1,0 +1,125 @@
+"""The options of each magic, read from its line; whatever is wrong with a line is one sentence."""
+
+from __future__ import annotations
+
+import keyword
+import shlex
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import clean
+from zc_notebooks.records import Record
+
+
+class MagicError(ZcError):
+    """A magic cannot do what its line says, or was interrupted. IPython prints the sentence and no frames."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [clean(line) for line in str(self).splitlines()]
+
+
+class Option(Record, frozen=True, kw_only=True):
+    """One option of a magic."""
+
+    name: str
+    """With its dashes."""
+    value: str | None = None
+    """What its value is called; ``None``: it takes none."""
+    help: str
+
+    @property
+    def usage(self) -> str:
+        """``--hint HINT``."""
+        return self.name if self.value is None else f"{self.name} {self.value}"
+
+
+HINT: Final = Option(name="--hint", value="HINT", help="name of a route")
+START: Final = Option(name="--start", value="REF[/MODEL]", help="candidate to start with")
+OUT: Final = Option(name="--out", value="NAME", help="keep the result in this variable instead of showing it")
+OPTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
+    "%%ask": (
+        HINT,
+        START,
+        Option(name="--no-fallback", help="the start candidate alone: fails loudly, never a silent swap"),
+        Option(name="--stream", help="show the answer while it comes, rewritten in place"),
+        Option(name="--schema", value="NAME", help="variable with the JSON schema that the answer must follow"),
+        OUT,
+        Option(name="--fill", help="put variables in for {name}; {{name}} stays as {name}"),
+    ),
+    "%%zcsql": (OUT,),
+    "%zc": (),
+    "%zc plan": (HINT, START),
+}
+COMMANDS: Final[Mapping[str, str]] = {
+    "status": "every provider: how it stands, what is left, its last outcome",
+    "marks": "what is not asked until when, and who said so",
+    "probe": "REF …: ask these alone whether they are reachable",
+    "plan": "[--hint HINT] [--start REF]: who would be asked, in which order",
+    "cost": "what today's attempts cost, by provider and model (UTC)",
+    "budget": "what may be spent, was spent, and is left",
+    "use": "NAME: ask through the chain in this variable",
+}
+"""What ``%zc`` does → help."""
+
+
+def parse(magic: str, line: str) -> tuple[dict[str, Any], list[str]]:
+    """Options (name without dashes → value, ``True`` for one without) and the other words of a line.
+
+    Raises:
+        MagicError: A quotation mark is not closed, an option is unknown, or its value is missing or not wanted.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        raise MagicError(f"{magic}: a quotation mark is not closed in {line.strip()!r}") from None
+    known = {option.name: option for option in OPTIONS[magic]}
+    found: dict[str, Any] = {}
+    rest: list[str] = []
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-") or word == "-":
+            rest.append(word)
+            continue
+        name, given, value = word.partition("=")
+        option = known.get(name)
+        if option is None:
+            raise MagicError(_unknown(magic, "option", name, [item.usage for item in OPTIONS[magic]]))
+        if option.value is None:
+            if given:
+                raise MagicError(f"{magic} {name} takes no value")
+            found[name.lstrip("-")] = True
+            continue
+        if not given:
+            if not words or words[0] in known:
+                raise MagicError(f"{magic} {name} needs a value: {option.usage} ({option.help})")
+            value = words.pop(0)
+        found[name.lstrip("-")] = value
+    return found, rest
+
+
+def command_of(word: str) -> str:
+    """The command of ``%zc`` that ``word`` is. Raises :class:`MagicError`."""
+    if word not in COMMANDS:
+        raise MagicError(_unknown("%zc", "command", word, list(COMMANDS)))
+    return word
+
+
+def name_of(magic: str, name: str) -> str:
+    """``name`` as a variable may be called. Raises :class:`MagicError`."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise MagicError(f"{magic} --out {name!r}: a variable cannot have this name")
+    return name
+
+
+def closest(word: str, known: Sequence[str]) -> str:
+    """``; did you mean …?`` where something is near, else nothing."""
+    near = get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _unknown(magic: str, kind: str, word: str, usages: Sequence[str]) -> str:
+    near = closest(word, [usage.split()[0] for usage in usages])
+    knows = f"it knows {', '.join(usages)}" if usages else f"it takes no {kind}s"
+    return f"{magic} knows no {kind} {word!r}{near or ';'} {knows}"
