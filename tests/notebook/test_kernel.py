@@ -66,7 +66,7 @@ def test_stream_is_rewritten_in_place(running: Kernel) -> None:
     assert len(ran.shown) > 2
     assert ran.shown[0]["text/plain"].startswith("[draft]")
     assert ran.shown[-1]["text/plain"].startswith("[answer]")
-    assert "attempts" in ran.shown[-1]["text/plain"]
+    assert "attempt" in ran.shown[-1]["text/plain"]
 
 
 def test_out_fill_and_a_query(running: Kernel) -> None:
@@ -74,7 +74,7 @@ def test_out_fill_and_a_query(running: Kernel) -> None:
     assert running.run("a, b = 17, 23").status == "ok"
     ran = running.run("%%ask --fill --out kept\nWhat is {a} * {b}?")
     assert (ran.status, ran.shown) == ("ok", []), ran.traceback
-    assert ran.printed.startswith("kept: 1 attempts")
+    assert ran.printed.startswith("kept: 1 attempt, 0 hops")
     assert "391" not in ran.printed
     assert "391" in running.run("print(kept.text)").printed
     ran = running.run("%%zcsql --out frame\nselect count(*) as n from attempts")

@@ -119,7 +119,7 @@ def test_ask(magics: Magics, fleet: Fleet, capsys: pytest.CaptureFixture[str]) -
     assert (done.text, done.served.provider_ref) == ("42", "custom.b")
     assert magics.ask("--hint quick --out kept", "hi") is None
     assert magics._shell.user_ns["kept"].text == "42"  # noqa: SLF001
-    assert capsys.readouterr().out == "kept: 1 attempts, 0 hops, 0.00 s, cost unknown\n"
+    assert capsys.readouterr().out == "kept: 1 attempt, 0 hops, 0.00 s, cost unknown\n"
     with pytest.raises(zc.AllCandidatesFailed):
         magics.ask("--start custom.a --no-fallback", "hi")
     assert fleet.called[-1] == "a"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 NOTEBOOKS = {
+    "00_start_here.ipynb": "strict",
     "01_first_answer.ipynb": "strict",
     "02_why_did_it_fail.ipynb": "strict",
     "03_streams_that_break.ipynb": "strict",

@@ -25,6 +25,7 @@ from zc_notebooks.cli import (
     ledger_files,
     local,
     money,
+    notebooks,
     operate,
     outlook,
     plan,
@@ -64,6 +65,7 @@ app.add_typer(ledger_files.app, name="ledger")
 app.add_typer(bench.app, name="bench")
 app.add_typer(lab.app, name="lab")
 app.add_typer(local.app, name="local")
+app.add_typer(notebooks.app, name="notebooks")
 
 
 def _version(asked: bool) -> None:

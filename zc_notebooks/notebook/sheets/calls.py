@@ -38,7 +38,9 @@ def summary(done: Completion) -> str:
     cost = (
         "cost unknown" if done.cost_usd is None else f"cost {'at least ' if done.at_least else ''}${done.cost_usd:.6f}"
     )
-    return f"{tried} attempts, {len(done.hops)} hops, {done.secs:.2f} s, {cost}"
+    hops = len(done.hops)
+    counted = f"{tried} attempt{'' if tried == 1 else 's'}, {hops} hop{'' if hops == 1 else 's'}"
+    return f"{counted}, {done.secs:.2f} s, {cost}"
 
 
 def _attempt(row: AttemptRow) -> tuple[str, ...]:

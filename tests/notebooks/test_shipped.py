@@ -1,0 +1,75 @@
+"""``zc notebooks list|copy``: what comes with the package works in an empty folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.notebooks.canonical import run
+from tests.notebooks.manifest import NOTEBOOKS
+from zc_notebooks.cli.app import run as zc
+from zc_notebooks.notebook.shipped import shipped
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every notebook of the manifest with its title and what it takes."""
+    assert zc(["notebooks", "list"]) == 0
+    told = capsys.readouterr().out
+    assert all(name.removesuffix(".ipynb") in told for name in NOTEBOOKS)
+    assert zc(["notebooks", "list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [item["name"] for item in found] == sorted(name.removesuffix(".ipynb") for name in NOTEBOOKS)
+    assert all(item["title"] and item["about"].endswith(".") and item["parameters"] for item in found)
+
+
+def test_copy_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second copy says what is there and writes nothing; ``--force`` replaces notebooks and nothing else."""
+    folder = tmp_path / "new" / "folder"
+    assert zc(["notebooks", "copy", os.fspath(folder), "--json"]) == 0
+    assert sorted(Path(path).name for path in json.loads(capsys.readouterr().out)) == sorted(NOTEBOOKS)
+    mine, other = folder / min(NOTEBOOKS), folder / "mine.ipynb"
+    mine.write_text("mine")
+    other.write_text("other")
+    (folder / max(NOTEBOOKS)).unlink()
+    assert zc(["notebooks", "copy", os.fspath(folder)]) == 2
+    said = capsys.readouterr().err
+    assert f"{mine.name}" in said
+    assert "nothing was copied" in said
+    assert "--force" in said
+    assert mine.read_text() == "mine"
+    assert not (folder / max(NOTEBOOKS)).exists()
+    assert zc(["notebooks", "copy", os.fspath(folder), "--force"]) == 0
+    assert mine.read_text() != "mine"
+    assert other.read_text() == "other"
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    """What a link names stays as it is."""
+    target, folder = tmp_path / "target", tmp_path / "folder"
+    target.write_text("kept")
+    folder.mkdir()
+    (folder / min(NOTEBOOKS)).symlink_to(target)
+    assert zc(["notebooks", "copy", os.fspath(folder), "--force"]) == 0
+    assert target.read_text() == "kept"
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence."""
+    file = tmp_path / "file"
+    file.write_text("x")
+    assert zc(["notebooks", "copy", os.fspath(file / "below")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_copy_runs_in_an_empty_folder(tmp_path: Path) -> None:
+    """Nothing of the checkout is needed beside it."""
+    assert zc(["notebooks", "copy", os.fspath(tmp_path)]) == 0
+    first = min(item.path.name for item in shipped())
+    notebook = nbformat.read(tmp_path / first, as_version=4)
+    run(notebook, tmp_path)
+    assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
