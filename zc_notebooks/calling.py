@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Self
 
+from msgspec.structs import replace
+
 from zc_notebooks import attribution
 from zc_notebooks.borders import Borders
 from zc_notebooks.budget.guard import CallBudget
@@ -64,6 +66,8 @@ class Limits(Record, frozen=True, kw_only=True):
     budget_usd: Decimal | float | None = None
     """Narrows what the call may cost."""
     turn_id: str | None = None
+    retries: int | None = None
+    """In the place of ``provider_retries``."""
     mode: Literal["chat", "bench"] = "chat"
     """How the rows of its attempts are marked."""
 
@@ -143,7 +147,7 @@ def begin(
         record=_record(site, request, requested, candidates, limits, budget),
         conditions=conditions,
         variants=candidates,
-        policy=_policy(config, made, ask),
+        policy=_policy(config, made, ask, limits.retries),
         plan=made,
         requested=requested,
         transport=transport,
@@ -187,9 +191,11 @@ def _record(
     )
 
 
-def _policy(config: Config, made: Plan, ask: Ask) -> WalkPolicy:
+def _policy(config: Config, made: Plan, ask: Ask, retries: int | None) -> WalkPolicy:
     chain = made.source == "chain"
     reliability = config.reliability
+    if retries is not None:
+        reliability = replace(reliability, provider_retries=retries)
     return WalkPolicy(
         reliability=reliability,
         rate_limit=reliability.chain_rate_limit_policy if chain else reliability.graph_rate_limit_policy,

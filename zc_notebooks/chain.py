@@ -130,6 +130,7 @@ class Chain(Steered, Shown):
         allow_tiers: Sequence[Tier] | None = None,
         budget_usd: Decimal | float | None = None,
         turn_id: str | None = None,
+        retries: int | None = None,
         mode: Literal["chat", "bench"] = "chat",
         **settings: Any,
     ) -> Completion:
@@ -151,6 +152,7 @@ class Chain(Steered, Shown):
             allow_tiers: Narrows the permitted tiers.
             budget_usd: Narrows what the call may cost, in US dollars.
             turn_id: Groups calls of one turn in the ledger.
+            retries: In the place of ``provider_retries``; 0 makes one request to each candidate.
             mode: How its ledger rows are marked; ``bench`` keeps measurements apart from work.
             settings: ``system``, ``tools``, ``images``, ``response_format``, ``max_tokens``, ``temperature``,
                 ``top_p``, ``stop``, ``seed``, ``reasoning_effort`` (see :func:`~zc_notebooks.messages.as_request`).
@@ -164,7 +166,14 @@ class Chain(Steered, Shown):
         """
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
-        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id, mode=mode)
+        limits = Limits(
+            timeout_s=timeout_s,
+            allow_tiers=allow_tiers,
+            budget_usd=budget_usd,
+            turn_id=turn_id,
+            retries=retries,
+            mode=mode,
+        )
         with wakeful(), self.entry(ask, request).inside() as entry:
             call = self._begin(request, entry, limits).warn()
             try:
@@ -195,6 +204,7 @@ class Chain(Steered, Shown):
         allow_tiers: Sequence[Tier] | None = None,
         budget_usd: Decimal | float | None = None,
         turn_id: str | None = None,
+        retries: int | None = None,
         draft: bool = False,
         **settings: Any,
     ) -> Stream:
@@ -207,7 +217,9 @@ class Chain(Steered, Shown):
         """
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
-        limits = Limits(timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id)
+        limits = Limits(
+            timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id, retries=retries
+        )
         entry = self.entry(ask, request)
 
         def begin_turn() -> Turn:

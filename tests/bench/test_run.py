@@ -31,7 +31,8 @@ class Sum(Record, frozen=True, kw_only=True):
     prompt: str = "What is 40 + 2?"
     max_tokens: int = 64
 
-    async def grade(self, answer: str) -> Graded:
+    async def grade(self, answer: str, judged: str) -> Graded:
+        del judged
         if not any(letter.isdigit() for letter in answer):
             return Graded(outcome="unparsed", why="no number")
         return Graded(outcome="correct" if "42" in answer else "wrong")
@@ -122,12 +123,21 @@ def test_a_days_quota_is_unreachable_not_wrong(tmp_path: Path) -> None:
     assert figures.candidate("custom.b/m").accuracy.share == 0.0
 
 
-def test_rejected_attempts_are_part_of_the_cost(tmp_path: Path) -> None:
-    """An empty answer that was billed, then a good one: the cell cost both."""
-    fleet = fleet_of(tmp_path, {"a": [chat_answer(""), *[answer()] * 3]})
+def test_an_answer_that_is_no_use_is_part_of_the_cost(tmp_path: Path) -> None:
+    """An empty answer was billed: it is not asked again, and the right answers pay for it."""
+    fleet = fleet_of(tmp_path, {"a": [chat_answer(""), *[answer()] * 2]})
+    _, rows = run(fleet, tmp_path)
+    assert [(row.outcome, row.attempts) for row in rows] == [("unparsed", 1), ("correct", 1), ("correct", 1)]
+    figures = statistics(rows).candidate("custom.a/m")
+    assert figures.cost_per_correct == pytest.approx(3 * (rows[1].cost_usd or 0) / 2)
+
+
+def test_what_a_limit_cost_is_part_of_the_cell(tmp_path: Path) -> None:
+    """Every attempt of the cell is on its account: the refused one at nothing, the answered one at its price."""
+    fleet = fleet_of(tmp_path, {"a": [chat_error(429, "slow", {"retry-after": "5"}), *[answer()] * 3]})
     _, rows = run(fleet, tmp_path)
     assert (rows[0].attempts, rows[1].attempts) == (2, 1)
-    assert rows[0].cost_usd == pytest.approx(2 * (rows[1].cost_usd or 0))
+    assert rows[0].cost_usd == rows[1].cost_usd
 
 
 @pytest.mark.parametrize(("finish", "outcome"), [("length", "truncated"), ("stop", "unparsed")])

@@ -1,8 +1,9 @@
 """Models × tasks × repetitions through the chain's own walk, one candidate at a time and never a fallback.
 
-Every call is on the ledger (mode ``bench``), every cell is appended to the results as it comes, and a run that was
-killed goes on with exactly the rest. A limit that ends within ``max_wait_s`` is waited for; a quota that does not is
-recorded as unreachable, which is not wrong.
+A call is one request: what the walk's own retries would hide is what is measured. Every call is on the ledger (mode
+``bench``), every cell is appended to the results as it comes, and a run that was killed goes on with exactly the rest.
+A limit that ends within ``max_wait_s`` is waited for; a quota that does not is recorded as unreachable, which is not
+wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from zc_notebooks.result import Completion
 if TYPE_CHECKING:
     from zc_notebooks.chain import Chain
 
-Judged = Literal["correct", "wrong", "unparsed", "refused"]
+Judged = Literal["correct", "wrong", "unparsed", "refused", "error"]
 
 _REFUSED: Final[frozenset[Reason]] = frozenset({"content_filter"})
 _FAULTY: Final[frozenset[Reason]] = frozenset({"bad_request", "context_window"})
@@ -44,17 +45,43 @@ class Graded(Record, frozen=True, kw_only=True):
 class Item(Protocol):
     """One instance of a task."""
 
-    task: str
-    kind: str
-    level: int
-    language: str
-    content: str
-    """Hash of everything that makes it this instance."""
-    prompt: str
-    max_tokens: int
+    @property
+    def task(self) -> str:
+        """Name of the task."""
+        ...
 
-    async def grade(self, answer: str) -> Graded:
-        """Judges the answer's text, reasoning left out."""
+    @property
+    def kind(self) -> str:
+        """Kind of task."""
+        ...
+
+    @property
+    def level(self) -> int:
+        """1 to 3."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """``en``, ``ja``."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """Hash of everything that makes it this instance."""
+        ...
+
+    @property
+    def prompt(self) -> str:
+        """As it is sent."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Of the answer, its reasoning included."""
+        ...
+
+    async def grade(self, answer: str, judged: str) -> Graded:
+        """Judges the text that the model ``judged`` gave, reasoning left out."""
         ...
 
 
@@ -257,6 +284,7 @@ class _Attempting:
             "allow_tiers": self._settings.allow_tiers,
             "budget_usd": self._run.left_usd(),
             "turn_id": f"bench:{self._cell.key}",
+            "retries": 0,
             "max_tokens": self._item.max_tokens,
             **self._settings.request,
         }
@@ -267,7 +295,7 @@ class _Attempting:
     async def _judged(self, done: Completion) -> tuple[Outcome, str]:
         if done.finish_reason == "length":
             return "truncated", f"cut at {self._item.max_tokens} tokens"
-        graded = await self._item.grade(done.text)
+        graded = await self._item.grade(done.text, done.served.model)
         return graded.outcome, graded.why
 
     async def _worth_another(self, error: CallError) -> bool:

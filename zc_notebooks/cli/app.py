@@ -16,6 +16,7 @@ from zc_notebooks import __version__
 from zc_notebooks.cli import (
     ask,
     bench,
+    bench_run,
     budget,
     chat,
     configure,
@@ -62,6 +63,9 @@ app.add_typer(configure.app, name="config")
 money.add_to(ledger_files.app)
 outlook.add_to(ledger_files.app)
 app.add_typer(ledger_files.app, name="ledger")
+bench.app.command("run")(bench_run.run)
+bench.app.command("report")(bench_run.show_report)
+bench.app.command("order")(bench_run.order)
 app.add_typer(bench.app, name="bench")
 app.add_typer(lab.app, name="lab")
 app.add_typer(local.app, name="local")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -38,7 +39,10 @@ def up(
         fail(str(error))
     except OSError as error:
         fail(f"port {port} cannot be served on 127.0.0.1 ({error.strerror}): name another, or 0 for a free one")
-    with lab:
+    with ExitStack() as stack:
+        stack.enter_context(lab)
+        if scenario == "bench":
+            stack.enter_context(_taught())
         if config is not None:
             _write_config(config, lab.config_text())
         addresses = {item.provider: lab.base_url(item.provider) for item in describe(scenario)}
@@ -48,6 +52,14 @@ def up(
             table(("provider", "base URL"), list(addresses.items()))
             answer(f"lab {scenario} is up; Ctrl-C ends it" + ("" if config is None else f"; wrote {config}"))
         stop.wait()
+
+
+def _taught() -> AbstractContextManager[None]:
+    """The bench fleet knows the shipped tasks: a hundred instances of each template."""
+    from zc_notebooks.bench.lab_book import taught
+    from zc_notebooks.bench.tasks import instances, load_tasks
+
+    return taught(instances(load_tasks(), range(100)))
 
 
 def _write_config(path: Path, text: str) -> None:

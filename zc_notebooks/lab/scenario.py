@@ -46,6 +46,8 @@ class ModelSpec(Strict, frozen=True, kw_only=True):
     price_cached: float | None = None
     thinking: int = 0
     """Reasoning tokens spent before each answer."""
+    thinking_spread: float = 0.0
+    """How far they scatter: standard deviation of their logarithm, :attr:`thinking` being the median."""
     verbosity: float = 1.0
     """How many times as much this model says as is needed."""
     ability: Mapping[str, float] = {}

@@ -39,13 +39,15 @@ def speak(conversation: Conversation, model: ModelSpec, *, draw: Random, ids: Id
     """
     tools = _tools_to_call(conversation)
     limit = conversation.request.max_tokens or model.max_output
-    thought = min(round(model.thinking * _EFFORT[conversation.request.reasoning_effort]), limit)
+    luck = draw.random()
+    scatter = draw.lognormvariate(0.0, model.thinking_spread) if model.thinking_spread else 1.0
+    thought = min(round(model.thinking * scatter * _EFFORT[conversation.request.reasoning_effort]), limit)
     reasoning = _thinking(thought)
     left = limit - thought
     base = Reply(reasoning=reasoning, input_tokens=conversation.input_tokens, reasoning_tokens=thought)
     if tools:
         return _calling(base, conversation, tools, ids)
-    text = _text(conversation, model, draw)
+    text = _text(conversation, model, luck)
     return _saying(base, text, conversation.request.stop, left)
 
 
@@ -72,7 +74,7 @@ def _but(base: Reply, **changes: object) -> Reply:
     return msgspec.structs.replace(base, **changes)
 
 
-def _text(conversation: Conversation, model: ModelSpec, draw: Random) -> str:
+def _text(conversation: Conversation, model: ModelSpec, luck: float) -> str:
     asked_for = conversation.request.response_format
     schema = _schema_in_words(conversation) if asked_for is None else asked_for.schema
     if schema is not None:
@@ -80,7 +82,7 @@ def _text(conversation: Conversation, model: ModelSpec, draw: Random) -> str:
     if conversation.json_mode:
         return dump({"simulated": True, "answer": prepare(conversation, model.id).right})
     prepared = prepare(conversation, model.id)
-    right = draw.random() < model.able(prepared.kind)
+    right = luck < model.able(prepared.kind)
     text = prepared.right if right else prepared.wrong
     if model.verbosity > 1:
         extra = round(estimate(text) * (model.verbosity - 1))

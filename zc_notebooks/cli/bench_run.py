@@ -1,0 +1,260 @@
+"""``zc bench run``, ``report`` and ``order``: from a measurement to the order of the chain."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from zc_notebooks.cli.ask import AsJson
+from zc_notebooks.cli.bench import Tasks, TasksFrom
+from zc_notebooks.cli.output import ALL_FAILED, answer, emit, fail, report, say, table
+from zc_notebooks.errors import ZcError
+
+if TYPE_CHECKING:
+    from zc_notebooks.bench.run import Measured, Settings
+    from zc_notebooks.bench.statistics import Candidate, Statistics
+    from zc_notebooks.bench.tasks import Instance
+    from zc_notebooks.chain import Chain
+
+ResultsFile = Annotated[Path, typer.Argument(help="File of results, as zc bench run writes it.")]
+STOPPED = 1
+"""Exit status of a run that left cells: its budget or a border forbade them."""
+
+
+def run(
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--models", "-m", help="family.alias[/model], several or with commas; the chain."),
+    ] = None,
+    reps: Annotated[int, typer.Option(min=1, max=1000, help="Repetitions of each instance.")] = 3,
+    tasks: Tasks = None,
+    source: TasksFrom = None,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Instances of each template.")] = 1,
+    first_seed: Annotated[int, typer.Option(help="Seed of the first instance.")] = 0,
+    out: Annotated[Path, typer.Option("--output", "-o", help="File of results.")] = Path("bench.jsonl"),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the file: only what is not measured yet.")
+    ] = False,
+    budget_usd: Annotated[float | None, typer.Option(min=0, help="What this run may cost.")] = None,
+    max_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the limits of one cell.")] = 120.0,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Of an answer, its reasoning included.")] = 1024,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Calls at a time to one billing pool.")] = 2,
+    judge: Annotated[str | None, typer.Option(help="family.alias/model that judges prose.")] = None,
+    temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Of every request.")] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Stream, to time the first token.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure models on tasks, without fallback. Refuses to start while a grader is unsound."""
+    from zc_notebooks.bench.run import Settings
+
+    if out.exists() and not resume:
+        fail(f"{out} exists: --resume goes on with it, or name another file (-o)")
+    settings = Settings(
+        reps=reps,
+        request={} if temperature is None else {"temperature": temperature},
+        max_wait_s=max_wait,
+        concurrency=concurrency,
+        budget_usd=budget_usd,
+        stream=stream,
+    )
+    names = [name.strip() for given in models or () for name in given.split(",") if name.strip()]
+    try:
+        with ExitStack() as stack:
+            chain = _open(stack, quiet=as_json)
+            made = _instances(tasks, source, range(first_seed, first_seed + seeds), stack, chain)
+            done = asyncio.run(_measure(chain, made, names, out, settings, judge, max_tokens))
+    except ZcError as error:
+        report(error, as_json=as_json)
+    if as_json:
+        emit({"file": str(out), "cells": done.cells, "before": done.before, "done": done.done, "stopped": done.stopped})
+    else:
+        answer(f"{done.done} cells measured, {done.before} were, of {done.cells}; results in {out}")
+        if done.stopped:
+            say(f"zc: stopped: {done.stopped}")
+    if done.stopped:
+        raise typer.Exit(STOPPED)
+
+
+def _open(stack: ExitStack, *, quiet: bool) -> Chain:
+    import zc_notebooks as zc
+
+    return stack.enter_context(zc.open(quiet=quiet))
+
+
+def _instances(
+    tasks: list[str] | None, source: Path | None, seeds: Sequence[int], stack: ExitStack, chain: Chain
+) -> tuple[Instance, ...]:
+    from zc_notebooks.bench.lab_book import taught
+    from zc_notebooks.bench.tasks import instances, load_tasks
+
+    made = instances(load_tasks(source, tasks or ()), seeds)
+    if chain.lab is not None:
+        stack.enter_context(taught(made))
+    return made
+
+
+async def _measure(
+    chain: Chain,
+    made: Sequence[Instance],
+    names: list[str],
+    out: Path,
+    settings: Settings,
+    judge: str | None,
+    max_tokens: int,
+) -> Measured:
+    from tqdm.auto import tqdm
+
+    from zc_notebooks.bench.check import require_sound
+    from zc_notebooks.bench.judge import chain_judge
+    from zc_notebooks.bench.put import put
+    from zc_notebooks.bench.results import Result, Results
+    from zc_notebooks.bench.run import cells, measure
+
+    judges = (chain_judge(chain, judge),) if judge else ()
+    found = await require_sound(made, judges)
+    if found.unchecked:
+        say(f"left out, because a model must judge them (--judge): {', '.join(found.unchecked)}")
+    items = put(made, judges, max_tokens)
+    candidates = names or [f"{link.provider}/{link.model}" for link in chain.config.chain] or _default(chain)
+    results = Results(out)
+    left = len(cells(items, candidates, settings))
+    counts = {"correct": 0, "unreachable": 0}
+    with tqdm(total=left, desc="cells", unit="cell", disable=None, leave=False) as progress:
+
+        def told(result: Result) -> None:
+            counts[result.outcome] = counts.get(result.outcome, 0) + 1
+            progress.set_postfix_str(", ".join(f"{count} {name}" for name, count in counts.items() if count))
+            progress.update()
+
+        return await measure(chain, items, candidates, results, settings, told=told)
+
+
+def _default(chain: Chain) -> list[str]:
+    if chain.config.default_provider is None:
+        _say_models()
+    return [chain.config.default_provider]
+
+
+def _say_models() -> NoReturn:
+    fail("which models? name them (--models family.alias/model), or add a [[chain]]")
+
+
+# -- looking at results -----------------------------------------------------------------------------------------------
+
+
+def show_report(
+    file: ResultsFile, by_task: Annotated[bool, typer.Option("--by-task")] = False, as_json: AsJson = False
+) -> None:
+    """What may be said of a measurement: quality, reachability and cost apart, and who can be told from whom."""
+    found = _statistics(file, as_json=as_json)
+    if as_json:
+        emit(found)
+        return
+    table(
+        ("candidate", "right, of answers", "reached, of calls", "cut off", "USD a right answer", "tokens out", "p50 s"),
+        [_figures(item) for item in found.candidates],
+    )
+    if by_task:
+        table(
+            ("task", "kind", "level", "right", "spread", "with the rest"),
+            [
+                (
+                    item.task,
+                    item.kind,
+                    str(item.level),
+                    f"{item.share:.0%}",
+                    f"{item.spread:.0%}",
+                    _number(item.item_rest),
+                )
+                for item in found.tasks
+            ],
+        )
+    for pair in found.pairs:
+        answer(pair.sentence())
+
+
+def _figures(item: Candidate) -> tuple[str, ...]:
+    cost = (
+        "-" if item.cost_per_correct is None else f"{'at least ' if item.at_least else ''}{item.cost_per_correct:.6f}"
+    )
+    return (
+        item.candidate,
+        str(item.accuracy),
+        str(item.reachability),
+        str(item.truncated),
+        cost,
+        _number(item.tokens_out, 0),
+        _number(item.p50_s),
+    )
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def order(
+    file: ResultsFile,
+    by: Annotated[str, typer.Option(help="quality, cost, or worth (with --worth).")] = "quality",
+    worth: Annotated[float | None, typer.Option(help="Dollars a right answer is worth.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write it into the zc.toml in force.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Propose the order of the chain, with the reason for each place. Ends with status 3 where nothing is decided."""
+    from zc_notebooks.bench.order import CannotOrder, propose
+    from zc_notebooks.bench.write_order import write_order
+    from zc_notebooks.config.load import find_config, load_config
+
+    if by not in ("quality", "cost", "worth"):
+        fail(f"--by {by!r} is none of quality, cost, worth")
+    try:
+        found = _statistics(file, as_json=as_json)
+        path = find_config(os.environ, Path.cwd())
+        config = load_config(path, environ=os.environ)
+        proposal = propose(found, config, by=by, worth_usd=worth)  # type: ignore[arg-type]
+        if write:
+            if path is None:
+                fail("there is no zc.toml to write into: zc config init makes one")
+            write_order(path, proposal)
+    except CannotOrder as error:
+        _cannot(error, as_json=as_json)
+    except ZcError as error:
+        report(error, as_json=as_json)
+    if as_json:
+        emit({"by": proposal.by, "places": proposal.places, "remarks": proposal.remarks, "written": write})
+        return
+    rows = [(str(place), item.candidate, item.pool, item.reason) for place, item in enumerate(proposal.places, start=1)]
+    table(("", "candidate", "billing pool", "why here"), rows)
+    for remark in proposal.remarks:
+        answer(remark)
+    if write:
+        answer(f"written into {path}")
+
+
+def _cannot(error: ZcError, *, as_json: bool) -> NoReturn:
+    if as_json:
+        emit({"error": {"type": type(error).__name__, "message": str(error)}})
+    else:
+        say(f"zc: no order: {error}")
+    raise typer.Exit(ALL_FAILED)
+
+
+def _statistics(file: Path, *, as_json: bool) -> Statistics:
+    from zc_notebooks.bench.results import Results
+    from zc_notebooks.bench.statistics import statistics
+
+    if not file.is_file():
+        fail(f"{file} is no file of results: zc bench run -o {file} makes one")
+    try:
+        found: Any = list(Results(file))
+    except ZcError as error:
+        report(error, as_json=as_json)
+    try:
+        return statistics(found)
+    except ModuleNotFoundError as error:
+        fail(f"statistics need {error.name}: pip install 'zc-notebooks[bench]'")
