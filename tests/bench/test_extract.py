@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,8 @@ def test_the_last_line_with_the_mark(text: str, answer: str | None) -> None:
         ("```\na\n```\nthen\n~~~py\nb\n~~~", "code", "b\n"),
         ("````\n```\na\n```\n````", "code", "```\na\n```\n"),
         ("```python\na", "code", None),
+        ("```a\n```b\n```", "code", "```b\n"),
+        ("~~~\n```\na\n~~~~", "code", "```\na\n"),
         ("a = 1", "code", None),
         ("```\n\n```", "code", None),
         ("<think>```\na\n```</think>", "code", None),
@@ -71,6 +75,17 @@ def test_the_last_line_with_the_mark(text: str, answer: str | None) -> None:
 def test_blocks_json_and_whole_texts(text: str, rule: Rule, answer: str | None) -> None:
     """The last closed block; JSON of the standard; everything but reasoning."""
     assert extract(text, rule) == answer
+
+
+@pytest.mark.parametrize(
+    "piece", ["```x\n", "~~~\n```\n", "*", "**\n", "ANSWER: ", "> ", "ANSWER:\n\n", "<think>", "`"]
+)
+@pytest.mark.parametrize("rule", ["last_line", "code", "json", "whole"])
+def test_a_long_hostile_text_is_read_in_one_pass(piece: str, rule: Rule) -> None:
+    """Half a megabyte of beginnings without an end, which a careless pattern tries from every place."""
+    began = time.process_time()
+    extract(piece * (500_000 // len(piece)), rule)
+    assert time.process_time() - began < 2
 
 
 @given(st.text(), st.sampled_from(["last_line", "code", "json", "whole"]))

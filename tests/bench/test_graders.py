@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -42,6 +43,7 @@ YEN = ("円", "yen", "¥")
         ("1,234円", "1234"),
         ("1,234 円。", "1234"),
         ("「1234」", "1234"),
+        ("1,234円です。", "1234"),
         ("-3", "-3"),
         ("−3", "-3"),
         ("▲3円", "-3"),
@@ -311,6 +313,10 @@ GRADED: list[tuple[Grader, str, str]] = [
     (Constraints(starts_with=("dear",)), "Oh dear", "wrong"),
     (Constraints(ends_with=("敬具",)), "敬具 P.S.", "wrong"),
     (Json(value={"a": 1}), '{"a": 1.0}', "correct"),
+    (Json(value={"a": 1}), '{"a": 1' + "0" * 4000 + "}", "wrong"),
+    (Json(value={"a": 1}), '{"a": 1e999}', "wrong"),
+    (Json(value={"a": 1}), "[" * 900 + "]" * 900, "wrong"),
+    (Constraints(characters=Bounds(least=10, most=10)), "「鍵」と「箱」です。", "correct"),
     (Json(value={"a": 1}), '{"a": true}', "wrong"),
     (Json(value={"a": 1}), '{"a": 1, "b": 2}', "wrong"),
     (Json(value=[1, 2]), "[2, 1]", "wrong"),
@@ -327,6 +333,15 @@ def test_what_a_grader_says(grader: Grader, answer: str, mark: str) -> None:
     grade = grader.mark(answer)
     assert grade.mark == mark
     assert bool(grade.why) == (mark != "correct")
+
+
+@pytest.mark.parametrize("piece", [",", " ", "1", "[", "万", "月", "1,", "and ", " と ", "a.", '"', "9月", "ー"])
+def test_a_long_hostile_answer_is_graded_soon(piece: str) -> None:
+    """A hundred thousand signs that a careless pattern tries from every place."""
+    for grader in {type(grader): grader for grader, _, _ in GRADED}.values():
+        began = time.process_time()
+        assert grader.mark(piece * 100_000).mark in ("wrong", "unparsed")
+        assert time.process_time() - began < 2
 
 
 @given(st.text())
@@ -357,6 +372,7 @@ CODE = Code(
         ("def f(n):\n import socket; socket.socket()", "wrong", "it reached for something that is not allowed"),
         ("def f(n):\n while True: print('x' * 99999)", "wrong", "it printed too much"),
         ("I cannot do that.", "unparsed", "the block is not Python"),
+        ("import re\ndef f(n):\n if n < 1: raise ValueError('\\d')\n return [1] * n", "correct", ""),
     ],
 )
 def test_code_is_judged_by_what_it_gives(code: str, mark: str, why: str) -> None:

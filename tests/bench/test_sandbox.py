@@ -120,7 +120,7 @@ def f(path):
         ("import os\nos._exit(0)", {"died"}),
         ("import os, signal\nos.abort()", {"died"}),
         ("raise SystemExit(0)", {"failed"}),
-        ("def f(:", {"failed"}),
+        ("def f(:", {"syntax"}),
         ("def g(): return 1", {"failed"}),
         ("import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()", {"died", "failed", "time"}),
     ],

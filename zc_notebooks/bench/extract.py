@@ -40,7 +40,9 @@ INSTRUCTIONS: Final[Mapping[tuple[Rule, Language], str]] = {
 _MARKER: Final = re.compile(
     r"^[\s>#*_\-`]*(?:answer|final answer|答え|答|回答|解答)[*_`]*\s*[:：]\s*(.*)$", re.IGNORECASE
 )
-_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n`]*\n(.*?)^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+_LAYERS: Final = 20
+"""How many signs around an answer are taken off."""
 _BOXED: Final = re.compile(r"^\\boxed\{(?:\\text\{)?([^{}]*)\}?\}$")
 
 
@@ -69,7 +71,7 @@ def _last_line(text: str) -> str | None:
 def bare(text: str) -> str:
     """Without the signs that make it bold, code or a formula, and without a ``<…>`` copied from the form."""
     text = text.strip()
-    while True:
+    for _ in range(_LAYERS):
         inner = text
         for opener, closer in (("**", "**"), ("__", "__"), ("`", "`"), ("$", "$"), ("\\(", "\\)"), ("<", ">")):
             if inner.startswith(opener) and inner.endswith(closer) and len(inner) > len(opener) + len(closer):
@@ -79,13 +81,24 @@ def bare(text: str) -> str:
         boxed = _BOXED.match(inner)
         inner = boxed[1].strip() if boxed else inner
         if inner == text:
-            return "" if text in ("**", "__") else text
+            break
         text = inner
+    return "" if text in ("**", "__") else text
 
 
 def _last_block(text: str) -> str | None:
-    blocks = [found[2] for found in _FENCE.finditer(text)]
-    return blocks[-1] if blocks and blocks[-1].strip() else None
+    """By the rules of CommonMark: a block ends at a fence of the same sign that is at least as long. In one pass."""
+    last, opener = None, ""
+    block: list[str] = []
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if not opener and found:
+            opener, block = found[1], []
+        elif opener and found and found[1].startswith(opener) and not found[2].strip():
+            last, opener = "".join(f"{item}\n" for item in block), ""
+        elif opener:
+            block.append(line)
+    return last if last and last.strip() else None
 
 
 def _json(text: str) -> str | None:

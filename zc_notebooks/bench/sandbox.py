@@ -44,7 +44,7 @@ from zc_notebooks.errors import ZcError
 from zc_notebooks.records import Record
 
 Wall = Literal["namespaces", "audit hook"]
-Ending = Literal["finished", "failed", "refused", "time", "output", "died"]
+Ending = Literal["finished", "syntax", "failed", "refused", "time", "output", "died"]
 
 _LAUNCHER: Final = Path(__file__).with_name("confined") / "launcher.py"
 _CHUNK: Final = 1 << 16
@@ -249,7 +249,8 @@ def _finished(line: bytes, seconds: float, wall: Wall) -> Ran:
     try:
         data = msgspec.json.decode(line)
         if isinstance(data, dict):
-            return Ran(ending="failed", why=str(data.get("failed")), seconds=seconds, wall=wall)
+            ending: Ending = "failed" if "failed" in data else "syntax"
+            return Ran(ending=ending, why=str(data.get(ending)), seconds=seconds, wall=wall)
         calls = msgspec.convert(data, tuple[Called, ...])
     except msgspec.MsgspecError:
         return Ran(ending="died", why="what it printed is not the result of a run", seconds=seconds, wall=wall)

@@ -12,6 +12,7 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2
 """Soft hyphen, zero-width spaces, directions. Joiners stay: they make one emoji of several."""
 _BREAKS: Final = re.compile(r"[\r\n\v\f\u0085\u2028\u2029]")
 _KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
+_COPULA: Final = re.compile(r"(?:です|となります|になります)?[.。]?$")
 _QUOTES: Final = {"「": "」", "『": "』", '"': '"', "'": "'", "“": "”", "‘": "’", "《": "》", "【": "】", "`": "`"}
 
 
@@ -25,14 +26,18 @@ def folded(text: str) -> str:
     return normal(text).casefold().translate(_KATAKANA)
 
 
-def unquoted(text: str) -> str:
-    """Without one pair of quotation marks around the whole, and without a full stop at its end."""
+def unwrapped(text: str) -> str:
+    """Without one pair of quotation marks around the whole: 「…」, but not 「…」と「…」."""
     text = text.strip()
-    if len(text) > 1 and text[-1] in ".。":
-        text = text[:-1].rstrip()
-    if len(text) > 1 and _QUOTES.get(text[0]) == text[-1]:
-        text = text[1:-1].strip()
-    return text
+    closer = _QUOTES.get(text[:1])
+    inner = text[1:-1]
+    whole = len(text) > 1 and text[-1] == closer and closer not in inner and text[0] not in inner
+    return inner.strip() if whole else text
+
+
+def unquoted(text: str) -> str:
+    """A value without what is said around it: a full stop, です at the end, one pair of quotation marks."""
+    return unwrapped(_COPULA.sub("", text.strip()))
 
 
 def length(text: str) -> int:

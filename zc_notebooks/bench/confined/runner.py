@@ -38,8 +38,11 @@ def main() -> None:
         close_doors(token, job["folder"])
     import traceback
 
+    results: Any
     try:
-        results: Any = play(job)
+        results = play(job, compile(job["code"], "<answer>", "exec"))
+    except SyntaxError as error:
+        results = {"syntax": str(error)[:500]}
     except BaseException as error:  # noqa: BLE001 (whatever the answer raises)
         results = {"failed": "".join(traceback.format_exception_only(error)).strip()[-500:]}
     tell(token, results)
@@ -53,10 +56,10 @@ def tell(token: str, results: Any) -> None:
     os._exit(0)  # no thread, exit handler or destructor of the answer has a say
 
 
-def play(job: dict[str, Any]) -> list[dict[str, Any]]:
+def play(job: dict[str, Any], code: Any) -> list[dict[str, Any]]:
     """Runs the code as a module, then each call in turn."""
     space: dict[str, Any] = {"__name__": "answer", "__builtins__": __builtins__}
-    exec(compile(job["code"], "<answer>", "exec"), space)  # noqa: S102 (that is what this process is for)
+    exec(code, space)  # noqa: S102 (that is what this process is for)
     function = space.get(job["function"])
     if not callable(function):
         raise NameError(f"the code defines no function {job['function']}")

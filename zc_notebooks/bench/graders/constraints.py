@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zc_notebooks.bench.graders.base import CORRECT, Grade, Grader, wrong
-from zc_notebooks.bench.text_forms import contains, folded, length, sentences, unquoted, words
+from zc_notebooks.bench.text_forms import contains, folded, length, sentences, unwrapped, words
 from zc_notebooks.records import Record
 
 
@@ -33,7 +33,7 @@ class Constraints(Grader, frozen=True, kw_only=True, tag="constraints"):
 
     def mark(self, answer: str) -> Grade:
         """Right when nothing is broken; ``why`` names the first that is."""
-        text = unquoted(answer) if answer.strip()[:1] in '「『"“' else answer.strip()
+        text = unwrapped(answer)
         why = self._counts(text) or self._wording(text)
         return wrong(why) if why else CORRECT
 

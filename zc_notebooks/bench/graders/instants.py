@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Final
 
-from zc_notebooks.bench.graders.numerals import kanji_number
+from zc_notebooks.bench.graders.numerals import LONGEST, kanji_number
 from zc_notebooks.bench.text_forms import normal, unquoted
 
 _MONTHS: Final = tuple(
@@ -49,6 +49,8 @@ def day(text: str, year: int | None = None) -> date | None:
     ``year`` is taken where none is written. 04/05/2026 is no date: half of the world reads it the other way. A weekday
     beside the date must be its own, else the text contradicts itself and is no date.
     """
+    if len(text) > LONGEST:
+        return None
     whole = _digits(unquoted(normal(text))).casefold()
     found = _WEEKDAY.search(whole)
     weekday = next((part for part in found.groups() if part), None) if found else None
@@ -96,6 +98,8 @@ def minutes(text: str) -> int | None:
 
     25時 is 1 in the morning, as in a Japanese timetable; 午後12時 and 12 pm are noon, noon and 正午 too.
     """
+    if len(text) > LONGEST:
+        return None
     whole = _digits(unquoted(normal(text))).casefold()
     if whole in ("noon", "正午", "12 noon"):
         return 12 * 60

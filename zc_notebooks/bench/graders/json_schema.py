@@ -32,6 +32,12 @@ class Json(Grader, frozen=True, kw_only=True, tag="json"):
             said = strict_json(answer)
         except (ValueError, RecursionError):
             return unparsed("not JSON")
+        try:
+            return self._judge(said)
+        except RecursionError:
+            return wrong("nested too deep")
+
+    def _judge(self, said: Any) -> Grade:
         fault = next(validator(msgspec.json.encode(self.schema, order="deterministic")).iter_errors(said), None)
         if fault is not None:
             where = "/".join(str(part) for part in fault.absolute_schema_path)
@@ -45,7 +51,7 @@ class Json(Grader, frozen=True, kw_only=True, tag="json"):
         if isinstance(value, bool) or value is None:
             return ("constant", str(value))
         if isinstance(value, int | float):
-            return ("number", repr(float(value)))
+            return ("number", str(int(value)) if value == value // 1 else repr(value))
         if isinstance(value, str):
             return ("text", normal(value))
         if isinstance(value, list | tuple):

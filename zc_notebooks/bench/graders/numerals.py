@@ -9,6 +9,8 @@ from typing import Final
 
 from zc_notebooks.bench.text_forms import normal, unquoted
 
+LONGEST: Final = 200
+"""Characters of a text that may be one number, day or time; a longer one is not read."""
 _PLAIN: Final = re.compile(r"\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?:\.\d+)?|\.\d+")
 _SIGNS: Final = {
     "+": 1,
@@ -37,6 +39,8 @@ def number(text: str, units: Sequence[str] = (), *, kanji: bool = False) -> Deci
         units: Words that may stand before or after it ("円", "%", "km").
         kanji: Whether 三千二百, 12万3千 and 二〇二六 are numbers.
     """
+    if len(text) > LONGEST:
+        return None
     rest = _without_unit(unquoted(normal(text)), units)
     sign, rest = _signed(rest)
     rest = _without_unit(rest, units)

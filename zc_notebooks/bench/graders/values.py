@@ -9,11 +9,13 @@ from typing import Final
 
 from zc_notebooks.bench.graders.base import CORRECT, Grade, Grader, unparsed, wrong
 from zc_notebooks.bench.graders.instants import day, minutes
-from zc_notebooks.bench.graders.numerals import number
+from zc_notebooks.bench.graders.numerals import LONGEST, number
 from zc_notebooks.bench.text_forms import folded, normal, unquoted
 
-_SEPARATORS: Final = re.compile(r"[,、;；/・\n]|\s+and\s+|\s+と\s+", re.IGNORECASE)
+_SEPARATORS: Final = re.compile(r"[,、;/・]| and | と ", re.IGNORECASE)
 _NOTHING: Final = frozenset({"none", "nothing", "なし", "無し", "該当なし", "no one", "nobody", "-", "[]", "{}", "n/a"})
+
+_BRACKETS: Final = frozenset({"[]", "{}", "()"})
 
 
 class Exact(Grader, frozen=True, kw_only=True, tag="exact"):
@@ -99,7 +101,7 @@ class Moment(Grader, frozen=True, kw_only=True, tag="moment"):
         )
 
     def _said(self, answer: str) -> tuple[date, int] | None:
-        whole = unquoted(normal(answer))
+        whole = unquoted(normal(answer[: LONGEST + 1]))
         for place in range(1, len(whole)):
             head, tail = whole[:place].rstrip(" ,Tt"), whole[place:].lstrip(" ,の").removeprefix("at ")
             if (day_said := day(head.removesuffix("の"), self.value.year)) and (time_said := minutes(tail)) is not None:
@@ -117,7 +119,10 @@ class Items(Grader, frozen=True, kw_only=True, tag="set"):
     def mark(self, answer: str) -> Grade:
         """Right when every member is named once and nothing else is."""
         known = {folded(unquoted(word)): place for place, words in enumerate(self.items) for word in words}
-        said = [known.get(item) for item in self._said(answer)]
+        members = self._members(answer)
+        if members is None:
+            return unparsed("names nothing, and does not say none either")
+        said = [known.get(item) for item in members]
         if None in said:
             return wrong("something that does not belong there")
         if len(set(said)) < len(said):
@@ -127,8 +132,9 @@ class Items(Grader, frozen=True, kw_only=True, tag="set"):
         return CORRECT if not self.ordered or said == sorted(said, key=lambda at: at or 0) else wrong("another order")
 
     @staticmethod
-    def _said(answer: str) -> list[str]:
-        whole = unquoted(answer).strip("[]{}()（） ")
-        if folded(whole) in _NOTHING or not whole:
+    def _members(answer: str) -> list[str] | None:
+        whole = unquoted(normal(answer))
+        if folded(whole) in _NOTHING:
             return []
-        return [folded(unquoted(item)) for item in _SEPARATORS.split(whole) if item.strip()]
+        bare = whole[1:-1] if whole[:1] + whole[-1:] in _BRACKETS else whole
+        return [folded(unquoted(item)) for item in _SEPARATORS.split(bare) if item.strip()] or None
