@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.perf import ledger_views
 from tests.perf.measure import Targets, at
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.ledger.row import AttemptRow, encode
@@ -83,12 +84,16 @@ def run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.perf ledger", description=__doc__)
     parser.add_argument("--rows", type=int, default=100_000, help="rows to query")
     parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    parser.add_argument("--attempts", type=int, default=10_000_000, help="attempts for the views; 0 leaves them out")
     options = parser.parse_args(arguments)
     targets = Targets()
     with tempfile.TemporaryDirectory() as folder:
         _append(Path(folder), targets)
     with tempfile.TemporaryDirectory() as folder:
         _query(Path(folder), options.rows, targets)
+    if options.attempts:
+        with tempfile.TemporaryDirectory() as folder:
+            ledger_views.measure(Path(folder), options.attempts, targets)
     return targets.show(check=options.check)
 
 
