@@ -79,7 +79,7 @@ def test_spend_today(tmp_path: Path, costs: list[float | None], words: str) -> N
     with closing(LedgerWriter(tmp_path)) as writer:
         writer.write(row("old", t=NOON - timedelta(days=1), accepted=True, cost_usd=7.0))
         for number, cost in enumerate(costs):
-            writer.write(row(f"call-{number}", accepted=True, cost_usd=cost))
+            writer.write(row(f"call-{number}", accepted=True, cost_usd=cost, input_tokens=9, output_tokens=3))
     state = BoardState(tmp_path, clock=ManualClock(NOON))
     assert state.spent() == words
     assert len(state.recent) == len(costs) + 1

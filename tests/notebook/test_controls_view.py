@@ -133,6 +133,20 @@ def test_no_prompt_and_no_answer_in_what_a_notebook_saves(tmp_path: Path) -> Non
     assert SECRET not in repr(view)
 
 
+def test_where_no_widget_can_be_there_is_a_table(tmp_path: Path) -> None:
+    """An export and a page of a repository show the providers and the next call, and no prompt."""
+
+    async def act(view: KeptControls) -> None:
+        await view.state.send(f"prompt {SECRET}")
+        bundle = view._repr_mimebundle_()
+        assert bundle is not None
+        assert "custom.a" in bundle[0]["text/html"]
+        assert "reachable" in bundle[0]["text/html"]
+        assert SECRET not in json.dumps(bundle[0])
+
+    with_panel(tmp_path, {"a": [STREAM]}, act)
+
+
 def test_a_callback_that_raises_is_shown(tmp_path: Path, troubles: list[Trouble]) -> None:
     """A hook of the user's own, an unknown button: one sentence, the details beside it, and the panel goes on."""
 

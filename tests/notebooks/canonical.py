@@ -31,6 +31,8 @@ METADATA: Final = {
 }
 KEPT_OF_A_CELL: Final = ("tags",)
 FORMAT: Final = (4, 5)
+LIVE: Final = "application/vnd.jupyter.widget-view+json"
+"""A view of a widget that lived in the kernel that ran; without its model a page shows an error in its place."""
 TIMEOUT_S: Final = 60
 
 _PATHS: Final = (
@@ -98,7 +100,8 @@ def _outputs(outputs: Sequence[Any], count: int, cell: str) -> list[Any]:
                 found[-1].text += output.text
                 continue
         else:
-            output.data = nbformat.from_dict({kind: _each(data, _bare) for kind, data in output.data.items()})
+            kept = {kind: data for kind, data in output.data.items() if kind != LIVE or len(output.data) == 1}
+            output.data = nbformat.from_dict({kind: _each(data, _bare) for kind, data in kept.items()})
             output.pop("transient", None)
         if output.output_type == "execute_result":
             output.execution_count = count

@@ -8,4 +8,5 @@ NOTEBOOKS = {
     "02_why_did_it_fail.ipynb": "strict",
     "03_streams_that_break.ipynb": "strict",
     "04_routes_and_borders.ipynb": "strict",
+    "08_controls.ipynb": "strict",
 }

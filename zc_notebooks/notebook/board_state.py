@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +12,7 @@ from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.frames import with_outcome
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.notebook.observed import Observed
-from zc_notebooks.notebook.outages import CHANGES, Outage, outages
+from zc_notebooks.notebook.outages import Outage
 from zc_notebooks.records import Record
 
 if TYPE_CHECKING:
@@ -24,31 +25,34 @@ RECENT: Final = 40
 ANEW: Final = timedelta(seconds=30)
 """Without a new row the board is drawn again this often: limits end, and days."""
 _NAMED: Final = 5
-_TODAY: Final = """
-select provider_ref as ref,
-    count(*) filter (where kind = 'attempt') as attempts,
-    count(*) filter (where accepted) as answered,
-    count(*) filter (where kind = 'skip') as skipped,
-    sum(input_tokens) as tokens_in,
-    sum(output_tokens) as tokens_out,
-    sum(cost_usd) as cost_usd,
-    coalesce(bool_or(kind = 'attempt' and cost_usd is null and not starts_with(status, 'http_')), false) as at_least
-from attempts where t >= $1 group by provider_ref order by min(t), ref
-"""
 
 
 class Spend(Record, frozen=True, kw_only=True):
-    """One provider since midnight UTC. ``None`` is not known."""
+    """One model of a provider since midnight UTC. ``None`` is not known."""
 
-    ref: str
+    name: str
+    """``ref/model``."""
     attempts: int
     answered: int
-    skipped: int
     tokens_in: int | None
     tokens_out: int | None
-    cost_usd: float | None
+    cost_usd: Decimal | None
     at_least: bool
     """Whether a part of the cost is not known."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Spend:
+        """A row of the ledger's view ``spend``."""
+        cost = row["cost_usd"]
+        return cls(
+            name=f"{row['provider_ref']}/{row['model']}",
+            attempts=row["attempts"],
+            answered=row["accepted"],
+            tokens_in=row["input_tokens"],
+            tokens_out=row["output_tokens"],
+            cost_usd=None if cost is None else Decimal(str(cost)),
+            at_least=row["at_least"],
+        )
 
     def cost(self) -> str:
         """In words."""
@@ -120,8 +124,8 @@ class BoardState(Observed):
     def spent(self) -> str:
         """What today cost, in words: ``$0.0123``, ``at least $0.01``, ``nothing``."""
         known = [item.cost_usd for item in self.today if item.cost_usd is not None]
-        total = sum((Decimal(repr(cost)) for cost in known), Decimal(0))
-        return _dollars(float(total) if known else None, at_least=any(item.at_least for item in self.today))
+        total = sum(known, Decimal(0)) if known else None
+        return _dollars(total, at_least=any(item.at_least for item in self.today))
 
     def says(self) -> str:
         """The board in one sentence."""
@@ -141,9 +145,9 @@ class BoardState(Observed):
         now = self._clock.now()
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         self.recent = _recent(self.ledger.tail(RECENT))
-        self.today = tuple(Spend(**row) for row in self.ledger.sql(_TODAY, [midnight]).to_dicts())
-        changes = self.ledger.sql(CHANGES, [now - timedelta(hours=self.hours)])
-        self.outages = outages(changes.to_dicts(), now)
+        self.today = tuple(Spend.of(row) for row in self.ledger.view("spend", midnight).to_dicts())
+        out = self.ledger.view("exhaustion", now - timedelta(hours=self.hours)).to_dicts()
+        self.outages = tuple(sorted(map(Outage.of, out), key=lambda item: (item.begin, item.lane)))
         self.at = now
 
 
@@ -166,7 +170,7 @@ def _recent(frame: pl.DataFrame) -> tuple[Seen, ...]:
     )
 
 
-def _dollars(cost: float | None, *, at_least: bool) -> str:
+def _dollars(cost: Decimal | None, *, at_least: bool) -> str:
     if cost is None:
         return "unknown" if at_least else "nothing"
     amount = f"{cost:.6f}".rstrip("0").rstrip(".")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import traitlets
 
+from zc_notebooks.markup import Sheet
 from zc_notebooks.notebook.board_state import BoardState
 from zc_notebooks.notebook.tasks import Soon
 from zc_notebooks.notebook.widget import Page, script, style
+
+_SHEET: Final = 15
 
 
 class Board(Page):
@@ -61,6 +64,17 @@ class Board(Page):
         self.state.close()
         super().close()
 
+    def sheet(self) -> Sheet:
+        """See :class:`~.widget.Page`: the newest attempts."""
+        state = self.state
+        rows = (
+            (f"{item.t:%H:%M:%S}", f"{item.ref}/{item.model}", item.outcome, item.status, item.reason)
+            for item in state.recent[:_SHEET]
+        )
+        out = tuple(f"{item.lane}: {item.words(state.at)}" for item in state.outages)
+        columns = ("UTC", "candidate", "outcome", "status", "reason")
+        return Sheet(title="Board", lines=(state.says(),), columns=columns, rows=tuple(rows), notes=out)
+
     def _told(self, topic: str) -> None:
         if topic == "trouble":
             trouble = self.state.trouble
@@ -89,11 +103,11 @@ def panel_of(state: BoardState) -> dict[str, Any]:
         "today": [{**msgspec.to_builtins(item), "cost": item.cost()} for item in state.today],
         "outages": [
             {
-                "lane": f"{item.ref}/{item.model}",
+                "lane": item.lane,
                 "begin": _ms(item.begin),
                 "until": None if item.until is None else _ms(item.until),
                 "end": None if item.end is None else _ms(item.end),
-                "reason": item.reason,
+                "kind": item.kind,
                 "words": item.words(state.at),
             }
             for item in state.outages

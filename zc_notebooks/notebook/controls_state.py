@@ -213,6 +213,7 @@ class ControlsState(Observed):
             if self._turn is not None:
                 return None
             turn = self._turn = PanelTurn(self.chain, self._turned)
+            self.turn = turn.shown
         self._pressed.asked(prompt)
         self._tell("panel")
         self._turned()

@@ -12,6 +12,7 @@ import msgspec
 import traitlets
 
 from zc_notebooks.chain import Chain
+from zc_notebooks.markup import Sheet
 from zc_notebooks.notebook.controls_state import ControlsState
 from zc_notebooks.notebook.tasks import Soon
 from zc_notebooks.notebook.widget import Page, script, style
@@ -106,6 +107,12 @@ class Controls(Page):
         self._text = ""
         self._show_turn()
         self._show_trouble()
+
+    def sheet(self) -> Sheet:
+        """See :class:`~.widget.Page`: the providers as they are now; no prompt and no answer."""
+        rows = ((row.ref, row.model, row.words, row.headroom, row.last) for row in self.state.rows)
+        columns = ("provider", "model", "state", "left, as stated", "last outcome")
+        return Sheet(title="Controls", lines=(self.state.says,), columns=columns, rows=tuple(rows))
 
     def _told(self, topic: str) -> None:
         if topic == "panel":

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import anywidget
 
+from zc_notebooks.markup import Sheet
 from zc_notebooks.notebook.tasks import Soon, Tasks
 
 EVERY_S: Final = 1.0
@@ -69,6 +70,10 @@ class Page(anywidget.AnyWidget):
         """One click."""
         raise NotImplementedError
 
+    def sheet(self) -> Sheet:
+        """What is seen where no widget can be: an export, a page of a repository, a notebook without its kernel."""
+        raise NotImplementedError
+
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     @property
@@ -109,5 +114,8 @@ class Page(anywidget.AnyWidget):
             await asyncio.to_thread(self.look)
             await self._sleep(EVERY_S)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        made = super()._repr_mimebundle_(**options)
+        if made is not None:
+            made[0]["text/html"] = self.sheet().html()
+        return made

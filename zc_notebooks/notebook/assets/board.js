@@ -43,7 +43,7 @@ function timeline(state) {
     svg.append(s("text", { x: left - 10, y: y + 18, "text-anchor": "end" }, s("title", {}, lane), name));
     for (const item of state.outages.filter((each) => each.lane === lane)) {
       const end = item.end ?? state.now;
-      svg.append(s("rect", { x: x(item.begin), y: y + 5, width: Math.max(x(end) - x(item.begin), 3), height: 18, class: "zc-out", "data-reason": item.reason }, s("title", {}, item.words)));
+      svg.append(s("rect", { x: x(item.begin), y: y + 5, width: Math.max(x(end) - x(item.begin), 3), height: 18, class: "zc-out", "data-kind": item.kind }, s("title", {}, item.words)));
       if (item.end === null && item.until !== null)
         svg.append(s("rect", { x: x(state.now), y: y + 5, width: Math.max(x(item.until) - x(state.now), 1), height: 18, class: "zc-will", fill: `url(#${id})` }, s("title", {}, item.words)));
     }
@@ -103,7 +103,7 @@ function render({ model, el }) {
     words.replaceChildren(...state.outages.map((item) => h("li", {}, `${item.lane}: ${item.words}`)));
     spend.replaceChildren(
       state.today.length
-        ? table(["Provider", "Attempts", "Answers", "Skipped", "Tokens in / out", "Cost"], state.today.map((item) => [item.ref, number(item.attempts), number(item.answered), number(item.skipped), `${number(item.tokens_in)} / ${number(item.tokens_out)}`, item.cost]))
+        ? table(["Candidate", "Attempts", "Answers", "Tokens in / out", "Cost"], state.today.map((item) => [item.name, number(item.attempts), number(item.answered), `${number(item.tokens_in)} / ${number(item.tokens_out)}`, item.cost]))
         : h("p", {}, "No attempts yet today."),
     );
     recent.replaceChildren(...(state.recent.length ? state.recent.map(attempt) : [h("tr", {}, h("td", { colspan: "7" }, "No attempts yet."))]));
