@@ -58,9 +58,10 @@ def test_the_newest_stand_first(tmp_path: Path) -> None:
     assert [(item.ref, item.outcome) for item in state.recent] == [("custom.b", "answered"), ("custom.a", "rate limit")]
     assert [item.begin for item in state.outages] == [fleet.clock.now()]
     assert state.says() == "Today: 2 attempts, 1 answers, cost at least $0. Out now: custom.a."
+    fleet.clock.advance(1)
     asyncio.run(fleet.chain.ask("x"))
     state.refresh()
-    assert state.outages[0].until == fleet.clock.now() + timedelta(seconds=90)
+    assert state.outages[0].until == fleet.clock.now() + timedelta(seconds=89)
     state.close()
 
 
