@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import zc_notebooks as zc
 from tests.fleet import Fleet, profile
@@ -279,3 +280,58 @@ def test_retries_of_another_policy(tmp_path: Path) -> None:
     assert found.really.answered == 3
     assert found.would_have.answered == 0
     assert found.would_have.waited_s == 0
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    script=scripts,
+    gaps_s=st.lists(st.sampled_from([0.5, 20.0, 900.0, 30_000.0]), min_size=1, max_size=6),
+    order=st.permutations(["custom.a", "custom.b", "custom.c"]),
+    size=st.integers(1, 3),
+)
+def test_bounds_hold_the_estimate(
+    script: dict[str, list[str]], gaps_s: list[float], order: list[str], size: int
+) -> None:
+    """Another order, fewer candidates: each estimate lies in its bounds, every attempt has a grade, calls are kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows, fleet = happened(Path(folder), script, gaps_s)
+    known = {one.provider_ref for one in rows}
+    chain = [name for name in order if name in known][:size] or sorted(known)
+    found = replay(rows, chain, profiles=fleet.chain.config.profiles)
+    for measure in ("availability", "answered", "attempts", "hops", "waited_s"):
+        low, high = getattr(found.bounds, measure)
+        assert low <= getattr(found.would_have, measure) <= high
+    cover, would = found.coverage, found.would_have
+    assert cover.observed + cover.interpolated + cover.unknown == cover.attempts == would.attempts
+    assert would.calls == found.really.calls == len(gaps_s)
+    assert sum(one.would_have for one in found.served) == would.answered
+    assert replay(rows, chain, profiles=fleet.chain.config.profiles) == found
+
+
+def test_calls_that_overlapped_overlap() -> None:
+    """A limit counts for another call from the moment its answer came, not from when it was asked for."""
+    slow = {"reason": "minute_limit", "secs": 10.0, "resets_at": NOON + timedelta(hours=1), "reset_source": "stated"}
+    rows = [
+        refused("one", 0, "a.x", **slow),
+        answered("two", 0.05, "a.x"),
+        answered("three", 0.1, "b.x"),
+        answered("one", 0.2, "b.x", ordinal=1),
+        refused("four", 1, "a.x", **{**slow, "kind": "skip", "status": "skipped_cooldown", "secs": None}),
+        answered("four", 1, "b.x", ordinal=1),
+    ]
+    rows = [replace(one, tier="metered") for one in rows]
+    found = replay(rows, ["a.x", "b.x"])
+    assert [call.would_have_served for call in found.calls] == ["b.x/m", "a.x/m", "a.x/m", "b.x/m"]
+
+
+def test_a_log_without_reasons_pools_and_tiers() -> None:
+    """Rows of a simple usage log: what they say by their status is enough to reproduce them."""
+    bare = {"pool": "", "tier": None, "reason": None, "cost_usd": None, "input_tokens": None, "output_tokens": None}
+    rows = [
+        answered("one", 0, **bare),
+        answered("two", 5, **{**bare, "status": "http_429", "accepted": False}),
+        answered("two", 5.1, "paid.x", ordinal=1, **bare),
+    ]
+    found = replay(rows)
+    assert [call.would_have_served for call in found.calls] == ["groq.free/m", "paid.x/m"]
+    assert (found.would_have.at_least, found.really.at_least) == (True, True)

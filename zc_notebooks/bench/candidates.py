@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from zc_notebooks.bench.recorded import Recording
+from zc_notebooks.bench.recorded import Recording, account_of
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import TIERS, Credential, Entry, Profile, Tier, Variant
@@ -75,7 +75,7 @@ def _nobody(name: str, known: Sequence[str]) -> str:
 def _profile(ref: str, rows: Sequence[AttemptRow], recording: Recording, profiles: Mapping[str, Profile]) -> Profile:
     """The configured profile, paid by whoever the rows say; else what rows tell."""
     last = next(iter(reversed(rows or [row for row in recording.rows if row.provider_ref == ref])), None)
-    pool = last.pool if last is not None and last.pool else ""
+    pool = "" if last is None else account_of(last)[0]
     if ref in profiles:
         return replace(profiles[ref], pool=pool or profiles[ref].pool)
     family, _, alias = ref.partition(".")

@@ -187,6 +187,8 @@ class Oracle:
     def _by_chance(self, grade: Grade, candidate: Candidate, variant: Variant, now: datetime, likely: Effect) -> Ruling:
         """Where its neighbours in time differ among themselves, chance could have had it otherwise."""
         past = self._past(candidate)
+        if 0 in past.counts:
+            return Ruling(grade=grade, likely=likely, chance=float(past.counts[0] > 0))
         near = past.around(now)
         share = sum(map(self._up, near)) / len(near)
         other: Effect | None = None

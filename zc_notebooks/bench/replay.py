@@ -46,8 +46,8 @@ LIMITS: Final = (
     "answers are not compared, and other programs are taken to use the same quotas as they did",
 )
 _LOTS: Final = 20
-_FEW: Final = 5
-_MOST_CALLS: Final = 100_000
+_FEW: Final = 4
+_MOST_CALLS: Final = 50_000
 """Simulated for the bounds of one replay, about: a fifth of a millisecond each."""
 _Number = TypeVar("_Number", int, float)
 

@@ -92,7 +92,7 @@ class Simulation:
         wanted = {call.call_id for call in demand}
         results = [Simulated(call) for call in demand]
         events: list[tuple[datetime, int, Events | Callable[[], None]]] = [
-            (result.call.begin, place, OneCall(self, result).events()) for place, result in enumerate(results)
+            (result.call.begin, place, self._call(result)) for place, result in enumerate(results)
         ]
         others = [one for one in self._recording.seen if one.row.call_id not in wanted]
         events += [(one.row.t, -1 - place, _later(self._happened, one)) for place, one in enumerate(reversed(others))]
@@ -106,6 +106,10 @@ class Simulation:
                 heapq.heappush(events, (again, place, event))
         self.marks.close()
         return results
+
+    def _call(self, result: Simulated) -> Events:
+        """Made when its time comes, and forgotten after: a period may hold many."""
+        yield from OneCall(self, result).events()
 
     def _happened(self, one: Seen) -> None:
         """An attempt of a call that is not replayed (before the period, a probe): its use of the quotas counts."""
