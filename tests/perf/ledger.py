@@ -1,4 +1,4 @@
-"""``python -m tests.perf ledger``: what a row costs to write, and what 100,000 rows never compacted cost to read.
+"""``python -m tests.perf ledger``: what a row costs to write, 100,000 rows to read, 10,000 segments to compact.
 
 The writer's rows are built, encoded and written; the bare ``os.write`` writes the same bytes. Both alternate in one
 run. The queries run in a process of their own: its time is given with and without starting Python and importing.
@@ -12,14 +12,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
 from tests.conftest import ROOT
 from tests.perf import ledger_views
 from tests.perf.measure import Targets, at
 from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.ledger.compact import compact
+from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.row import AttemptRow, encode
+from zc_notebooks.ledger.segments import new_name
+
+T = TypeVar("T")
 
 BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
 BATCH = 500
@@ -83,6 +90,7 @@ def run(arguments: list[str]) -> int:
     """Prints the figures and what of the targets held; exit code 1 with ``--check`` when one was missed."""
     parser = argparse.ArgumentParser(prog="python -m tests.perf ledger", description=__doc__)
     parser.add_argument("--rows", type=int, default=100_000, help="rows to query")
+    parser.add_argument("--segments", type=int, default=10_000, help="segments to open and compact")
     parser.add_argument("--check", action="store_true", help="fail when a target is missed")
     parser.add_argument("--attempts", type=int, default=10_000_000, help="attempts for the views; 0 leaves them out")
     options = parser.parse_args(arguments)
@@ -91,6 +99,8 @@ def run(arguments: list[str]) -> int:
         _append(Path(folder), targets)
     with tempfile.TemporaryDirectory() as folder:
         _query(Path(folder), options.rows, targets)
+    with tempfile.TemporaryDirectory() as folder:
+        _many(Path(folder), options.segments, targets)
     if options.attempts:
         with tempfile.TemporaryDirectory() as folder:
             ledger_views.measure(Path(folder), options.attempts, targets)
@@ -123,7 +133,9 @@ def _append(folder: Path, targets: Targets) -> None:
     base = at(took["bare os.write"], 0.5)
     for name, values in took.items():
         print(f"  {name:32}{at(values, 0.5) * 1e6:10.2f}{at(values, 0.99) * 1e6:10.2f}{at(values, 0.5) / base:8.2f}")
-    targets.at_most("a row appended, p50 µs", at(took["row built, encoded, written"], 0.5) * 1e6, 10)
+    written = at(took["row built, encoded, written"], 0.5)
+    targets.at_most("a row appended, p50 µs", written * 1e6, 10)
+    targets.at_most("a row appended, p50, times a bare os.write", written / base, 2)
 
 
 def _query(folder: Path, rows: int, targets: Targets) -> None:
@@ -146,3 +158,28 @@ def _query(folder: Path, rows: int, targets: Targets) -> None:
     print(f"  {'the whole process':32}{whole * 1e3:10.0f} ms")
     worst = opening + max(float(took) for took, _ in others)
     targets.at_most("open and one query, s", worst, 1.0)
+
+
+def _many(folder: Path, segments: int, targets: Targets) -> None:
+    """A segment for every short-lived process, three rows each; opened, compacted, opened again."""
+    for number in range(segments):
+        lines = b"".join(encode(row(3 * number + place)) for place in range(3))
+        (folder / new_name(BEGIN.date())).write_bytes(lines)
+    print(f"\n{segments:,} segments of three rows")
+    ledger, opening = _timed("open", lambda: Ledger(folder))
+    _, asking = _timed("a query, nothing new", lambda: ledger.sql(QUERIES["spend"]))
+    print(f"  {ledger.advice}")
+    _timed("compact", lambda: compact(folder))
+    compacted, opening_after = _timed("open after that", lambda: Ledger(folder))
+    _timed("a query", lambda: compacted.sql(QUERIES["spend"]))
+    targets.at_most(f"{segments:,} segments opened, s", opening, 5.0)
+    targets.at_most("a query over them, s", asking, 0.5)
+    targets.at_most("opened after compaction, s", opening_after, 0.2)
+
+
+def _timed(what: str, act: Callable[[], T]) -> tuple[T, float]:
+    start = time.perf_counter()
+    done = act()
+    took = time.perf_counter() - start
+    print(f"  {what:32}{took * 1e3:10.0f} ms", flush=True)
+    return done, took
