@@ -75,6 +75,7 @@ def test_an_answer_as_json(zc: Terminal) -> None:
     assert {
         "call_id",
         "text",
+        "tool_calls",
         "finish_reason",
         "served",
         "requested",

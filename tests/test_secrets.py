@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import pickle
+import unicodedata
 import warnings
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tests.fleet import Fleet, chain_toml
 from zc_notebooks.cli.output import error_json
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.records import HttpRequest, HttpResponse
-from zc_notebooks.redact import Redactor, Secret, redact, short
+from zc_notebooks.redact import Redactor, Secret, redact, safe, short
 from zc_notebooks.testing import chat_answer, response
 
 PLANTED = "Zq7Kx2Lm9Pw4Rt6Yv8Bn3Cd5"
@@ -143,9 +144,18 @@ def test_a_known_key_never_survives(key: str, around: str) -> None:
     assert key not in once or key in "***"
 
 
+@given(st.text(alphabet=st.characters(max_codepoint=0xFF)))
+def test_a_safe_sentence(text: str) -> None:
+    """No control character but newline and tab; a text without any stays what it is."""
+    told = safe(text)
+    assert not [letter for letter in told if unicodedata.category(letter) == "Cc" and letter not in "\n\t"]
+    assert told == text or not text.isprintable()
+
+
 @given(st.text())
 def test_a_short_line(text: str) -> None:
-    """At most 140 characters and no line end."""
+    """At most 140 characters, no line end and no control character."""
     line = short(text)
     assert len(line) <= 140
     assert len(line.splitlines()) <= 1
+    assert not [letter for letter in line if unicodedata.category(letter) == "Cc"]

@@ -31,7 +31,7 @@ from zc_notebooks.chat import Hop
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.markup import ROWS_SHOWN, clean
 from zc_notebooks.records import Reason, Record, ResetSource, Variant, Verdict
-from zc_notebooks.redact import redact, short
+from zc_notebooks.redact import safe, short
 from zc_notebooks.shown import Shown
 
 
@@ -63,7 +63,7 @@ class ConfigError(ZcError, ValueError):
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
         lines = [message, *(f"  {problem}" for problem in self.problems)]
-        super().__init__(redact("\n".join(lines)))
+        super().__init__(safe("\n".join(lines)))
 
 
 class LedgerError(ZcError):
@@ -100,7 +100,7 @@ class CallError(Shown, ZcError):
         self.call_id = call_id
         self.hops: tuple[Hop, ...] = ()
         """How the walk went on, as far as it went."""
-        super().__init__(redact(message))
+        super().__init__(safe(message))
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints instead of sixty frames: one line for each candidate."""
@@ -111,7 +111,7 @@ class CallError(Shown, ZcError):
 
     def traceback(self) -> str:
         """The ordinary traceback as text."""
-        return redact("".join(format_exception(self)))
+        return safe("".join(format_exception(self)))
 
     @property
     def rows(self) -> tuple[AttemptRow, ...]:
@@ -195,7 +195,7 @@ class TransportFailure(Exception):
     ) -> None:
         self.kind: Literal["connect", "timeout", "read", "write", "protocol", "refused_url", "too_large"] = kind
         self.sent = sent
-        super().__init__(redact(message))
+        super().__init__(safe(message))
 
 
 def variant_name(variant: Variant) -> str:

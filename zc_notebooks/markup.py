@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import Final
+from typing import Final, TextIO
 
 from zc_notebooks.records import Record
-from zc_notebooks.redact import redact
+from zc_notebooks.redact import redact, visible
 
 ROWS_SHOWN: Final = 200
 NOTES_SHOWN: Final = 20
@@ -23,8 +23,6 @@ _CELL = (
     "border-bottom:1px solid color-mix(in srgb,currentColor 25%,transparent)"
 )
 _TEXT = "white-space:pre-wrap;overflow-wrap:anywhere"
-_UNSEEN = {code: 0x2400 + code for code in range(32) if code not in (9, 10, 13)} | {127: 0x2421}
-"""Control characters (a terminal would obey them) → pictures of them."""
 _MARKUP = re.compile(r"(^#|[\\`*\[\]|~$<>&]|(?<!\w)_|_(?!\w))")
 _TICKS = re.compile(r"`{3,}")
 
@@ -80,8 +78,16 @@ def clean(text: str, limit: int = CELL_CHARS) -> str:
     Lone surrogates cannot be saved, and control characters are obeyed by terminals: both become visible signs.
     """
     kept = redact(text).encode("utf-8", "replace").decode() if not text.isascii() else redact(text)
-    kept = kept.replace("\r\n", "\n").replace("\r", "\n").translate(_UNSEEN)
+    kept = visible(kept.replace("\r\n", "\n").replace("\r", "\n"))
     return kept if len(kept) <= limit else f"{kept[:limit]}… ({len(kept) - limit:,} more characters)"
+
+
+def screened(text: str, stream: TextIO) -> str:
+    """Text of an answer as ``stream`` may have it: as it is in a file or a pipe, without control on a terminal.
+
+    A piece may end between the two characters of a line end: the first one is dropped.
+    """
+    return visible(text.replace("\r", "")) if stream.isatty() else text
 
 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -51,6 +51,7 @@ def completion(call: CallRecord, requested: Identity, secs: float) -> Completion
         at_least=at_least,
         fallback=_fallback(call, variant, requested, served),
         context_truncated=call.context_truncated,
+        max_tokens=call.max_tokens,
         secs=secs,
     )
 

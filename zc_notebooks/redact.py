@@ -161,7 +161,25 @@ def redact(text: str) -> str:
     return _shared(text)
 
 
+_UNSEEN = {
+    **{code: 0x2400 + code for code in range(32) if code not in (9, 10)},
+    127: 0x2421,
+    **dict.fromkeys(range(128, 160), 0xFFFD),
+}
+"""Control characters but tab and newline (a terminal would obey them) → pictures of them."""
+
+
+def visible(text: str) -> str:
+    """``text`` with pictures for its control characters: what a provider says moves nobody's cursor."""
+    return text if text.isprintable() else text.translate(_UNSEEN)
+
+
+def safe(text: str) -> str:
+    """``text`` without secrets and without control characters: every sentence that a terminal may show."""
+    return visible(redact(text).replace("\r\n", "\n"))
+
+
 def short(text: str, limit: int = 140) -> str:
-    """One redacted line of at most ``limit`` characters: line ends become spaces, a cut ends in ``…``."""
-    line = " ".join(redact(text).split())
+    """One :func:`safe` line of at most ``limit`` characters: line ends become spaces, a cut ends in ``…``."""
+    line = visible(" ".join(redact(text).split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -45,14 +45,30 @@ class Completion(Record, Shown, frozen=True, kw_only=True):
     """What ``model_fallback_notice`` wants a person told; never part of :attr:`text`, so never of a history."""
     fallback: FallbackRecord | None = None
     context_truncated: bool = False
+    max_tokens: int | None = None
+    """Limit of the answer that was sent, in tokens; ``None``: none was set."""
     secs: float = 0.0
     """Wall time of the call, waits included."""
     request_id: str | None = None
 
+    @property
+    def said(self) -> str:
+        """The text and, a line each, the tool calls: what a person is shown."""
+        calls = (f"{call.name}({call.raw})" for call in self.tool_calls)
+        return "\n".join(part for part in (self.text, *calls) if part)
+
+    @property
+    def cut(self) -> str | None:
+        """One sentence when the token limit ended the answer, else ``None``."""
+        if self.finish_reason != "length":
+            return None
+        return f"cut at the token limit (max_tokens {'was not set' if self.max_tokens is None else self.max_tokens})"
+
     def __repr__(self) -> str:
         served = f"{self.served.provider_ref}/{self.served.model}"
         other = f", {self.served.mismatch}" if self.served.mismatch else ""
-        return f"Completion({short(self.text, 60)!r}, served by {served}{other}, {len(self.attempts)} rows)"
+        cut = ", cut at the token limit" if self.cut else ""
+        return f"Completion({short(self.text, 60)!r}, served by {served}{other}, {len(self.attempts)} rows{cut})"
 
     def __str__(self) -> str:
         return self.text

@@ -69,10 +69,10 @@ def ask(
         emit(completion_json(done))
         return
     if not stream:
-        answer(done.text or "\n".join(f"{call.name}({call.raw})" for call in done.tool_calls))
+        answer(done.said)
         if done.notice is not None:  # a stream has said it
             say(done.notice)
-    say(summary(done))
+    remark(done)
 
 
 def read_prompt(prompt: str) -> str:
@@ -123,7 +123,17 @@ def show_stream(chain: Chain, prompt: Prompt, options: dict[str, Any]) -> Comple
             piece("\n")
     if stream.completion is None:
         raise RuntimeError("the stream ended without its last event")
-    return stream.completion
+    done = stream.completion
+    if done.tool_calls:
+        answer(done.said[len(done.text) :].lstrip("\n"))
+    return done
+
+
+def remark(done: Completion) -> None:
+    """What is to be said of an answer once it stands there: that it was cut, and who gave it at what cost."""
+    if done.cut:
+        say(done.cut)
+    say(summary(done))
 
 
 def _decided(facts: Telemetry) -> None:
@@ -158,6 +168,9 @@ def completion_json(done: Completion) -> dict[str, Any]:
     return {
         "call_id": done.call_id,
         "text": done.text,
+        "tool_calls": [
+            {"id": call.id, "name": call.name, "arguments": call.arguments, "raw": call.raw} for call in done.tool_calls
+        ],
         "finish_reason": done.finish_reason,
         "served": done.served,
         "requested": {"provider_ref": done.requested.provider_ref, "model": done.requested.model},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zc_notebooks.chat import Message, text_message
-from zc_notebooks.cli.ask import show_stream, summary
+from zc_notebooks.cli.ask import remark, show_stream
 from zc_notebooks.cli.output import OK, report, say, status_of
 from zc_notebooks.errors import PartialOutput, StreamCancelledAfterOutput, ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -61,8 +61,8 @@ def _turn(chain: Chain, history: list[Message], line: str, options: dict[str, An
     except (ZcError, InvalidRequest) as error:
         say(str(error))
         return status_of(error)
-    history[:] = [*asked, text_message("assistant", done.text)]
-    say(summary(done))
+    history[:] = [*asked, text_message("assistant", done.said)]
+    remark(done)
     return OK
 
 

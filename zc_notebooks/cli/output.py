@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn, TextIO
@@ -20,8 +21,8 @@ from zc_notebooks.errors import (
     TurnCancelled,
     ZcError,
 )
-from zc_notebooks.markup import aligned
-from zc_notebooks.redact import redact
+from zc_notebooks.markup import aligned, screened
+from zc_notebooks.redact import redact, safe
 
 OK: Final = 0
 USAGE: Final = 2
@@ -44,22 +45,22 @@ class OutputLost(Exception):
 
 def say(text: str) -> None:
     """One remark on standard error."""
-    _write(sys.stderr, redact(text))
+    _write(sys.stderr, safe(text))
 
 
 def answer(text: str) -> None:
-    """The result on standard output."""
-    _write(sys.stdout, text)
+    """The result on standard output: as it is into a file or a pipe, without control characters on a terminal."""
+    _write(sys.stdout, _shown(text))
 
 
 def piece(text: str) -> None:
     """A piece of a result, without a line end."""
-    _write(sys.stdout, text, end="")
+    _write(sys.stdout, _shown(text), end="")
 
 
 def emit(value: Any) -> None:
     """A ``--json`` result: one line of JSON on standard output."""
-    _write(sys.stdout, redact(_encoder.encode(value).decode()))
+    _write(sys.stdout, _UNESCAPED.sub(_escape, redact(_encoder.encode(value).decode())))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -74,7 +75,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     drawn = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in rows:
-        drawn.add_row(*(Text(redact(cell)) for cell in row))
+        drawn.add_row(*(Text(safe(cell)) for cell in row))
     Console().print(drawn)
 
 
@@ -132,6 +133,18 @@ def report(error: Exception, *, as_json: bool) -> NoReturn:
             say(f"zc: {error.headline}")
         say(f"zc: {error}" if isinstance(error, ZcError) and not isinstance(error, CallError) else str(error))
     raise typer.Exit(status_of(error))
+
+
+def _shown(text: str) -> str:
+    return text if sys.stdout is None else screened(text, sys.stdout)
+
+
+_UNESCAPED: Final = re.compile("[\x7f-\x9f]")
+"""Control characters that JSON lets stand as they are."""
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _write(stream: TextIO | None, text: str, end: str = "\n") -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from zc_notebooks.events import Event, Notice, Text
-from zc_notebooks.markup import LINE_CHARS, Sheet, clean
+from zc_notebooks.markup import LINE_CHARS, Sheet, clean, screened
 
 EVERY_S: Final = 0.05
 BYTES_A_SECOND: Final = 200_000
@@ -30,9 +30,9 @@ class CellEvents:
     async def event(self, event: Event) -> None:
         """See :class:`~zc_notebooks.sinks.EventSink`."""
         if isinstance(event, Text):
-            sys.stdout.write(event.text)
+            sys.stdout.write(screened(event.text, sys.stdout))
         elif isinstance(event, Notice):
-            sys.stdout.write(f"\n[{event.text}]\n")
+            sys.stdout.write(f"\n[{clean(event.text)}]\n")
         sys.stdout.flush()
 
 

@@ -143,7 +143,9 @@ class PanelTurn:
         words = f"answered by {done.served.provider_ref}/{done.served.model}: {summary(done)}"
         if done.served.mismatch:
             words += f"; {done.served.mismatch}"
-        self._show(phase="answered", words=words, text=redact(done.text))
+        if done.cut:
+            words += f"; {done.cut}"
+        self._show(phase="answered", words=words, text=redact(done.said))
 
     def _failed(self, error: CallError, *, alone: bool) -> None:
         sheet = sheet_of(error)

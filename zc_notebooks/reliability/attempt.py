@@ -54,10 +54,16 @@ def lacks(variant: Variant, request: ChatRequest) -> str | None:
     return wire_of(variant).lacks(request, _target(variant))
 
 
+def token_limit(variant: Variant, request: ChatRequest, max_tokens: int | None = None) -> int | None:
+    """Tokens an answer of the variant may have: ``max_tokens`` of the attempt, the request's, or the profile's."""
+    profile = variant.entry.profile
+    return max_tokens or request.max_tokens or profile.max_tokens or _prechecked_limit(profile.family)
+
+
 def prepare(variant: Variant, request: ChatRequest, *, stream: bool, max_tokens: int | None = None) -> Encoded:
     """The HTTP request of one attempt: the profile's own defaults, endpoint, headers and key, nobody else's."""
     profile = variant.entry.profile
-    limit = max_tokens or request.max_tokens or profile.max_tokens or _prechecked_limit(profile.family)
+    limit = token_limit(variant, request, max_tokens)
     temperature = profile.temperature if request.temperature is None else request.temperature
     if (limit, temperature) != (request.max_tokens, request.temperature):
         request = msgspec.structs.replace(request, max_tokens=limit, temperature=temperature)

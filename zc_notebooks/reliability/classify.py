@@ -16,7 +16,7 @@ import msgspec
 from zc_notebooks.chat import WireFailure
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.records import Evidence, Reason, Scope, Verdict
-from zc_notebooks.redact import redact, short
+from zc_notebooks.redact import safe, short
 from zc_notebooks.reliability.answer import Answer, names_a_model
 from zc_notebooks.reliability.decide import Decision, decide
 from zc_notebooks.reliability.failure_body import FailureBody, read_failure
@@ -84,7 +84,7 @@ def classify(
 
 def classify_exception(exc: TransportFailure | Exception) -> Verdict:
     """The verdict on a request that got no response; any other exception is read by its text."""
-    text = redact(str(exc))[:MAX_TEXT]
+    text = safe(str(exc))[:MAX_TEXT]
     if isinstance(exc, TransportFailure | OSError | EOFError):
         kind = exc.kind if isinstance(exc, TransportFailure) else type(exc).__name__
         evidence = Evidence(where="exception", value=short(f"{kind}: {text}"), means="the connection failed")
@@ -112,7 +112,7 @@ def classify_wire_failure(
             status=status, headers=headers, body=failure.payload, family=family, wire=wire, now=now, in_band=True
         )
     reason: Reason = failure.reason or ("stream_cut" if failure.kind in ("empty_body", "cut") else "server_error")
-    text = redact(_words(failure))[:MAX_TEXT]
+    text = safe(_words(failure))[:MAX_TEXT]
     return Verdict(
         reason=reason,
         status=status,
@@ -188,7 +188,7 @@ def _code(body: FailureBody) -> str | None:
     """The most telling code: an ``error.code`` that is no HTTP status, else a type."""
     words = [found for found in body.codes if found.low != "error" and not _HTTP_STATUS.fullmatch(found.low)]
     best = next((found for found in words if found.where.lower().endswith("code")), words[0] if words else None)
-    return redact(best.text)[:100] if best else None
+    return safe(best.text)[:100] if best else None
 
 
 def _limit_tokens(decision: Decision, body: FailureBody) -> int | None:
@@ -215,7 +215,7 @@ def _text(body: FailureBody, status: int | None) -> str:
         words = body.upstream.text
     if not words:
         words = "an answer without a body" if status is None else f"HTTP {status} without a message"
-    return redact(words)[:MAX_TEXT]
+    return safe(words)[:MAX_TEXT]
 
 
 def _evidence(decision: Decision, back: Return) -> tuple[Evidence, ...]:

@@ -8,7 +8,8 @@ from typing import Final
 from zc_notebooks.records import Reason
 
 _BLOCKED: Final[tuple[Reason, str | None]] = ("content_filter", None)
-_MALFORMED: Final[tuple[Reason, str | None]] = ("bad_request", "tool_schema")
+MALFORMED: Final[tuple[Reason, str | None]] = ("bad_request", "tool_schema")
+"""The model's own fault with a tool call; it may do better when asked again."""
 
 FINISH_FAILURES: Final[Mapping[str, tuple[Reason, str | None]]] = {
     "error": ("server_error", None),
@@ -32,10 +33,10 @@ FINISH_FAILURES: Final[Mapping[str, tuple[Reason, str | None]]] = {
     "image_safety": _BLOCKED,
     "image_prohibited_content": _BLOCKED,
     "image_recitation": _BLOCKED,
-    "malformed_function_call": _MALFORMED,
-    "malformed_tool_call": _MALFORMED,
-    "unexpected_tool_call": _MALFORMED,
-    "too_many_tool_calls": _MALFORMED,
+    "malformed_function_call": MALFORMED,
+    "malformed_tool_call": MALFORMED,
+    "unexpected_tool_call": MALFORMED,
+    "too_many_tool_calls": MALFORMED,
 }
 """Finish word in lower case → (reason, code or ``None``)."""
 

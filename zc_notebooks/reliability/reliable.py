@@ -13,7 +13,7 @@ from zc_notebooks.errors import CandidateFailure, TransportFailure, variant_name
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import HttpRequest, HttpResponse, Variant, Verdict
 from zc_notebooks.redact import short
-from zc_notebooks.reliability.attempt import Judged, failed_transport, judge, prepare
+from zc_notebooks.reliability.attempt import Judged, failed_transport, judge, prepare, token_limit
 from zc_notebooks.reliability.checks import sets_mark
 from zc_notebooks.reliability.deadline import CallTime, in_time
 from zc_notebooks.reliability.rows import CallFacts, Timing, attempt_row, mark_text, skip_row
@@ -89,6 +89,8 @@ class CallRecord:
         self.answer: Answer | None = None
         self.served: Variant | None = None
         self.context_truncated = False
+        self.max_tokens: int | None = None
+        """Limit of the answer in the attempt made last."""
         self._write = write
         self._shortened = shortened
         self._on_attempt = on_attempt
@@ -104,6 +106,7 @@ class CallRecord:
         if step.shortened:
             self.context_truncated = True
             request = self._shortened(request)
+        self.max_tokens = token_limit(step.variant, request, step.max_tokens)
         encoded = prepare(step.variant, request, stream=stream, max_tokens=step.max_tokens)
         if self._budget is not None:
             self._budget.sending()

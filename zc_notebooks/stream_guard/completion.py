@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from zc_notebooks.chat import StreamEnd, WireFailure
-from zc_notebooks.reliability.finish_words import finish_failure
-from zc_notebooks.wire.assemble import AnswerBuilder
+from zc_notebooks.redact import short
+from zc_notebooks.reliability.finish_words import MALFORMED, finish_failure
+from zc_notebooks.wire.assemble import AnswerBuilder, finish_reason
 
 MAX_PAYLOAD: Final = 64 * 1024
 """Characters of a provider's error that are kept."""
@@ -95,7 +96,7 @@ class StreamJudge:
         if self._refused is not None:
             text = self._refused_bytes.decode("utf-8", "replace")
             return WireFailure(kind="not_protocol", payload=text, detail=self._refused, answer=partial)
-        failure = judge_finish(builder)
+        failure = judge_finish(builder, ended=self.signal)
         if failure is not None or self.signal:
             return failure
         how = {None: "closed", "idle": "stalled"}.get(interrupted, "broke off")
@@ -107,16 +108,22 @@ class StreamJudge:
         )
 
 
-def judge_finish(builder: AnswerBuilder) -> WireFailure | None:
-    """The failure a finish word or a refusal stands for, or ``None``; the same for streams and whole bodies."""
+def judge_finish(builder: AnswerBuilder, *, ended: bool = True) -> WireFailure | None:
+    """The failure a finish word, a refusal or a half tool call stands for; the same for streams and whole bodies.
+
+    ``ended``: the provider says that the answer is whole. What was cut by the token limit may end in half a call.
+    """
     decided = finish_failure(builder.finish_raw)
     refusal = "".join(builder.refusal)
     if decided is None and refusal and not builder.tools and not "".join(builder.text).strip():
         decided = ("content_filter", "refusal")
-    if decided is None:
+    half = builder.half if ended and finish_reason(builder.finish_raw) != "length" else None
+    if decided is None and half is None:
         return None
-    reason, code = decided
+    reason, code = decided or MALFORMED
     ending = "a refusal" if code == "refusal" else builder.finish_raw
+    if decided is None and half is not None:
+        ending = f"half a tool call: the arguments of {short(half.name, 60)} end early"
     return WireFailure(
         kind="finish",
         reason=reason,

@@ -133,17 +133,13 @@ class AnthropicReader:
         if self._held or not call.arguments:
             self._held.append(call)
             return
-        self._builder.tools.append(call)
-        events.append(call)
+        self._builder.take([call], events)
 
     def release(self, events: list[WireEvent]) -> None:
         """The stop reason is known: waiting calls are whole, unless a token limit cut the answer."""
         truncated = finish_reason(self._builder.finish_raw) == "length"
-        for call in self._held:
-            if truncated and (call.arguments is None or not call.raw.strip()):
-                continue
-            self._builder.tools.append(call)
-            events.append(call)
+        whole = [call for call in self._held if not truncated or (call.arguments is not None and call.raw.strip())]
+        self._builder.take(whole, events)
         self._held.clear()
 
     def _server_tool(self, phase: str, name: str, id_: object, events: list[WireEvent]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from zc_notebooks.chat import Answer, FinishReason, PreExecutedTool, ToolCall, Usage
+from zc_notebooks.chat import Answer, FinishReason, PreExecutedTool, ToolCall, Usage, WireEvent
 from zc_notebooks.reliability.finish_words import finish_failure
+from zc_notebooks.wire.half_calls import half_call
 from zc_notebooks.wire.loose_json import parse, to_text
 
 FINISH_WORDS: Final[Mapping[str, FinishReason]] = {
@@ -169,6 +170,7 @@ class AnswerBuilder:
 
     __slots__ = (
         "finish_raw",
+        "half",
         "hidden",
         "model",
         "pre_executed",
@@ -186,6 +188,8 @@ class AnswerBuilder:
         self.refusal: list[str] = []
         self.tools: list[ToolCall] = []
         """Completed calls."""
+        self.half: ToolCall | None = None
+        """A call whose arguments end early: it is no part of the answer, and makes one a failure."""
         self.hidden = 0
         """Characters kept that no event has shown: pieces of tool calls, a refusal. Reasoning that a provider has begun
         and does not show counts as one."""
@@ -194,6 +198,15 @@ class AnswerBuilder:
         self.finish_raw: str | None = None
         self.model: str | None = None
         self.request_id = request_id(headers or {})
+
+    def take(self, calls: Sequence[ToolCall], events: list[WireEvent]) -> None:
+        """Adds calls that are complete, and their events; none of them when one was cut."""
+        half = half_call(calls)
+        if half is not None:
+            self.half = half
+            return
+        self.tools += calls
+        events += calls
 
     def refuse(self, text: str) -> None:
         """More of a refusal."""

@@ -71,7 +71,7 @@ def _read(body: dict[str, Any], message: dict[str, Any], headers: Mapping[str, s
     calls = ToolCallAssembler()
     for place, call in enumerate(as_list(message.get("tool_calls"))):
         _call_delta(calls, place, as_dict(call))
-    builder.tools += calls.calls(truncated=finish_reason(builder.finish_raw) == "length")
+    builder.take(calls.calls(truncated=finish_reason(builder.finish_raw) == "length"), [])
     return builder
 
 
@@ -124,8 +124,7 @@ class CohereStream(SseStream):
         self.judge.complete(f"message-end {word}" if isinstance(word, str) else "message-end")
         calls = self._calls.calls(truncated=finish_reason(self.builder.finish_raw) == "length")
         if not self.builder.tools:
-            self.builder.tools += calls
-            events += calls
+            self.builder.take(calls, events)
         tokens = cohere_usage(delta.get("usage"))
         if tokens is not None:
             self.builder.usage = tokens

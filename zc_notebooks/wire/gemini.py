@@ -160,8 +160,7 @@ def _call(
         id=as_text(call.get("id")) or made_up_id(response_id, len(builder.tools)),
         signature=as_text(part.get("thoughtSignature")) or None,
     )
-    builder.tools.append(made)
-    events.append(made)
+    builder.take([made], events)
 
 
 def gemini_usage(raw: object) -> Usage | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from zc_notebooks.chat import Answer, Reasoning, Text, ToolCall, WireEvent, WireFailure
+from zc_notebooks.chat import Answer, Reasoning, Text, WireEvent, WireFailure
 from zc_notebooks.stream_guard.completion import judge_finish
 from zc_notebooks.wire.assemble import AnswerBuilder, ToolCallAssembler, finish_reason
 from zc_notebooks.wire.loose_json import as_dict, as_list, as_text, to_text
@@ -232,15 +232,13 @@ class ChatReader:
             self._builder.usage = usage
             events.append(usage)
 
-    def release(self) -> tuple[ToolCall, ...]:
-        """Completes the tool calls; returns those that were not complete before."""
+    def release(self, events: list[WireEvent]) -> None:
+        """Completes the tool calls; the events are of those that were not complete before."""
         builder = self._builder
-        if not len(self._tools):
-            return ()
-        calls = self._tools.calls(truncated=finish_reason(builder.finish_raw) == "length")
-        fresh = calls[len(builder.tools) :]
-        builder.tools += fresh
-        return fresh
+        if len(self._tools):
+            calls = self._tools.calls(truncated=finish_reason(builder.finish_raw) == "length")
+            builder.half = None  # more of it may have come after the finish word
+            builder.take(calls[len(builder.tools) :], events)
 
 
 class ChatStream(SseStream):
@@ -263,7 +261,7 @@ class ChatStream(SseStream):
         except (msgspec.MsgspecError, ValueError, RecursionError):
             super().on_event(name, data, events)
             if self.judge.closed and self.judge.signalled:
-                events.extend(self._reader.release())
+                self._reader.release(events)
             return
         self._apply(chunk, data, events)
 
@@ -274,14 +272,14 @@ class ChatStream(SseStream):
     def on_end(self, events: list[WireEvent]) -> None:
         """Tool calls of a stream that ended without saying so once more."""
         if self.judge.signalled:
-            events.extend(self._reader.release())
+            self._reader.release(events)
 
     def _apply(self, chunk: Chunk, data: bytes, events: list[WireEvent]) -> None:
         judge = self.judge
         judge.started = True
         if self._reader.apply(chunk, events):
             judge.complete(f"finish_reason={self.builder.finish_raw}")
-            events.extend(self._reader.release())
+            self._reader.release(events)
         if chunk.error is not None or chunk.choices is None or chunk.base_resp is not None or chunk.x_groq is not None:
             self._look_for_error(chunk, data)
         elif chunk.choices and chunk.choices[0].error is not None:
@@ -320,5 +318,5 @@ def read_completion(value: dict[str, Any], body: bytes, headers: Mapping[str, st
     builder = AnswerBuilder(headers)
     reader = ChatReader(builder)
     reader.apply(chunk, [])
-    reader.release()
+    reader.release([])
     return judge_finish(builder) or builder.answer()

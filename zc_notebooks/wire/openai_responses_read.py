@@ -99,8 +99,7 @@ class ResponsesReader:
             arguments = item.get("arguments") or self._arguments.get(id_, "")
             call = tool_call(as_text(item.get("name")), arguments, id=as_text(item.get("call_id")) or id_)
             if call.name:
-                self._builder.tools.append(call)
-                events.append(call)
+                self._builder.take([call], events)
 
     def response(self, response: dict[str, Any], events: list[WireEvent]) -> None:
         """Model, id, usage, and output that came in no event of its own."""

@@ -19,13 +19,15 @@ def completion_sheet(done: Completion) -> Sheet:
     served, asked = done.served, done.requested
     title = f"Answer from {served.provider_ref}/{served.model}"
     notes = [summary(done)]
+    if done.cut:
+        notes.append(f"The answer is {done.cut}.")
     if (served.provider_ref, served.model) != (asked.provider_ref, asked.model):
         notes.append(f"Asked for {asked.provider_ref}/{asked.model}.")
     if served.mismatch:
         notes.append(f"Of the model: {served.mismatch}.")
     return Sheet(
         title=title,
-        lines=(done.text,) if done.text else (),
+        lines=(done.said,) if done.said else (),
         columns=("candidate", "outcome", "reason", "seconds", "tokens in / out"),
         rows=tuple(_attempt(row) for row in done.attempts),
         notes=(*notes, *([done.notice] if done.notice else [])),

@@ -1,0 +1,93 @@
+"""Answers that were cut: at the token limit, which is said, and inside a tool call, which is a failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zc_notebooks as zc
+from tests.fleet import Fleet, chain_toml
+from zc_notebooks.notebook.display import sheet_of
+from zc_notebooks.records import HttpResponse
+from zc_notebooks.testing import CHAT_DONE, Pieces, chat_answer, chat_chunk, response
+
+HALF, WHOLE = '{"a": 1, "b', '{"a": 1}'
+
+
+def call(raw: str) -> dict[str, Any]:
+    return {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": raw}}]}
+
+
+def body(word: str, **message: Any) -> HttpResponse:
+    """A whole answer."""
+    return response(200, {"id": "x", "model": "m", "choices": [{"message": message, "finish_reason": word}]})
+
+
+def stream(word: str, **message: Any) -> Pieces:
+    """The same in pieces."""
+    return Pieces(pieces=(chat_chunk(**message), chat_chunk(finish=word), CHAT_DONE))
+
+
+def completed(fleet: Fleet, *, streamed: bool) -> zc.Completion:
+    if not streamed:
+        return fleet.chain.ask_sync("hi")
+    events = fleet.chain.stream_sync("hi")
+    list(events)
+    assert events.completion is not None
+    return events.completion
+
+
+STREAMED = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
+
+
+@STREAMED
+def test_124_half_a_tool_call_fails_its_answer(streamed: bool, tmp_path: Path) -> None:
+    """124: a transient fault of the model: a whole answer is asked for again, a stream goes to the next candidate."""
+    made = stream if streamed else body
+    script = {"a": [made("stop", **call(HALF)), chat_answer("better")], "b": [chat_answer("the backup's")]}
+    fleet = Fleet(script, tmp_path)
+    done = completed(fleet, streamed=streamed)
+    assert (done.text, done.tool_calls) == ("the backup's" if streamed else "better", ())
+    first = fleet.rows[0]
+    assert (first.status, first.reason) == ("stream_error" if streamed else "body_error", "bad_request")
+    assert first.accepted is False
+    assert fleet.called == (["a", "b"] if streamed else ["a", "a"])
+
+
+def test_124_text_before_half_a_tool_call_is_not_sent_twice(tmp_path: Path) -> None:
+    """125: what was shown stays; nobody is asked again."""
+    fleet = Fleet({"a": [stream("stop", content="let me see", **call(HALF))], "b": [chat_answer()]}, tmp_path)
+    events = fleet.chain.stream_sync("hi")
+    with pytest.raises(zc.StreamInterruptedAfterOutput, match="half a tool call") as caught:
+        list(events)
+    assert (caught.value.partial_text, fleet.called) == ("let me see", ["a"])
+
+
+@STREAMED
+@pytest.mark.parametrize("word", ["stop", "tool_calls"])
+def test_the_finish_reason_is_the_providers(word: str, streamed: bool, tmp_path: Path) -> None:
+    """The completion and the row say the same, whatever stands beside the word."""
+    made = stream if streamed else body
+    fleet = Fleet({"a": [made(word, **call(WHOLE))]}, tmp_path)
+    done = completed(fleet, streamed=streamed)
+    assert [done.finish_reason, done.finish_raw, fleet.rows[0].finish_reason] == [word] * 3
+    assert [dict(item.arguments or {}) for item in done.tool_calls] == [{"a": 1}]
+    assert done.said == f"f({WHOLE})"
+    assert f"f({WHOLE})" in sheet_of(done).text()
+
+
+@STREAMED
+def test_a_completion_says_that_it_was_cut(streamed: bool, tmp_path: Path) -> None:
+    """By the limit that was sent: the call's, else the profile's, else none; in the notebook's form as well."""
+    made = stream if streamed else body
+    for limit in (None, 7):
+        fields = {} if limit is None else {"max_tokens": limit}
+        fleet = Fleet({"a": [made("length", content="one two")]}, tmp_path, toml=chain_toml("a", **fields))
+        done = completed(fleet, streamed=streamed)
+        assert (done.cut, done.max_tokens) == (f"cut at the token limit (max_tokens {limit or 'was not set'})", limit)
+        assert f"The answer is {done.cut}." in sheet_of(done).text()
+        assert repr(done).endswith(", cut at the token limit)")
+    whole = Fleet({"a": [made("stop", content="one two")]}, tmp_path, toml=chain_toml("a", max_tokens=7))
+    assert completed(whole, streamed=streamed).cut is None
