@@ -9,6 +9,7 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import Fleet, chain_toml
+from zc_notebooks.events import Text, ToolCall
 from zc_notebooks.notebook.display import sheet_of
 from zc_notebooks.records import HttpResponse
 from zc_notebooks.testing import CHAT_DONE, Pieces, chat_answer, chat_chunk, response
@@ -91,3 +92,30 @@ def test_a_completion_says_that_it_was_cut(streamed: bool, tmp_path: Path) -> No
         assert repr(done).endswith(", cut at the token limit)")
     whole = Fleet({"a": [made("stop", content="one two")]}, tmp_path, toml=chain_toml("a", max_tokens=7))
     assert completed(whole, streamed=streamed).cut is None
+
+
+def test_a_tool_call_is_told_once_and_only_of_an_answer_that_holds(tmp_path: Path) -> None:
+    """Whoever runs a call when it is told must not be told it again by the recovery."""
+    failing = Pieces(pieces=(chat_chunk(**call(WHOLE)), chat_chunk(finish="tool_calls"), b'data: {"error": "x"}\n\n'))
+    fleet = Fleet({"a": [failing], "b": [body("tool_calls", **call(WHOLE))]}, tmp_path)
+    told = [event for event in fleet.chain.stream_sync("hi") if isinstance(event, ToolCall)]
+    assert (len(told), fleet.called) == (1, ["a", "b"])
+
+
+@pytest.mark.parametrize("last", [CHAT_DONE, b""], ids=["[DONE]", "end of file"])
+def test_a_call_that_ends_with_the_stream_is_told(last: bytes, tmp_path: Path) -> None:
+    """Arguments may come after the finish word."""
+    early = {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"a"'}}]}
+    rest = {"tool_calls": [{"index": 0, "function": {"arguments": ": 1}"}}]}
+    script = Pieces(pieces=(chat_chunk(finish="stop", **early), chat_chunk(**rest), last))
+    fleet = Fleet({"a": [script]}, tmp_path)
+    told = [event for event in fleet.chain.stream_sync("hi") if isinstance(event, ToolCall)]
+    assert [item.raw for item in told] == [WHOLE]
+
+
+def test_131_text_after_a_tool_call_still_comes(tmp_path: Path) -> None:
+    """131: the call itself is told at the end."""
+    parts = (chat_chunk("one "), chat_chunk(**call(WHOLE)), chat_chunk("two"), chat_chunk(finish="stop"), CHAT_DONE)
+    fleet = Fleet({"a": [Pieces(pieces=parts)]}, tmp_path)
+    events = [event for event in fleet.chain.stream_sync("hi") if isinstance(event, Text | ToolCall)]
+    assert [type(event) for event in events] == [Text, Text, ToolCall]

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from zc_notebooks.chat import Answer, PreExecutedTool, Reasoning, StreamEnd, Text, Usage
+from zc_notebooks.chat import Answer, PreExecutedTool, Reasoning, StreamEnd, Text, ToolCall, Usage
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.events import Event
 from zc_notebooks.records import HttpRequest, HttpResponse, Variant
@@ -212,6 +212,7 @@ class StreamAttempt:
         if self._blank and end.failure is None and end.answer.tool_calls:  # an answer all the same
             self._shown.say(self._blank)
             out.append(Text(text=self._blank))
+        out += end.answer.tool_calls  # of a failed stream there are none
         return out
 
     def _forwarded(self, event: Event) -> list[Event]:
@@ -222,6 +223,8 @@ class StreamAttempt:
         if isinstance(event, Reasoning):
             self._read_reasoning += len(event.text)
             return self._mark("", event.text)
+        if isinstance(event, ToolCall):
+            return []  # whoever runs it must not run it again: it waits until the stream is judged
         if isinstance(event, Usage):
             self._usage = event
         elif isinstance(event, PreExecutedTool):

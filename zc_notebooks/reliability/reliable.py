@@ -179,7 +179,9 @@ def _back_at(verdict: Verdict, now: datetime) -> datetime | None:
 
 def _status_words(step: Moved) -> str:
     status = step.verdict.status
-    return f"{status} " if status is not None and not step.verdict.text.startswith(str(status)) else ""
+    if status is None or 200 <= status < 300 or step.verdict.text.startswith(str(status)):  # noqa: PLR2004 (HTTP success)
+        return ""
+    return f"{status} "
 
 
 # -- the two drivers ------------------------------------------------------------------------------------------------
