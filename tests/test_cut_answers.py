@@ -88,7 +88,7 @@ def test_a_completion_says_that_it_was_cut(streamed: bool, tmp_path: Path) -> No
         fleet = Fleet({"a": [made("length", content="one two")]}, tmp_path, toml=chain_toml("a", **fields))
         done = completed(fleet, streamed=streamed)
         assert (done.cut, done.max_tokens) == (f"cut at the token limit (max_tokens {limit or 'was not set'})", limit)
-        assert f"The answer is {done.cut}." in sheet_of(done).text()
+        assert f", {done.cut}" in sheet_of(done).text()
         assert repr(done).endswith(", cut at the token limit)")
     whole = Fleet({"a": [made("stop", content="one two")]}, tmp_path, toml=chain_toml("a", max_tokens=7))
     assert completed(whole, streamed=streamed).cut is None

@@ -143,8 +143,6 @@ class PanelTurn:
         words = f"answered by {done.served.provider_ref}/{done.served.model}: {summary(done)}"
         if done.served.mismatch:
             words += f"; {done.served.mismatch}"
-        if done.cut:
-            words += f"; {done.cut}"
         self._show(phase="answered", words=words, text=redact(done.said))
 
     def _failed(self, error: CallError, *, alone: bool) -> None:

@@ -19,8 +19,6 @@ def completion_sheet(done: Completion) -> Sheet:
     served, asked = done.served, done.requested
     title = f"Answer from {served.provider_ref}/{served.model}"
     notes = [summary(done)]
-    if done.cut:
-        notes.append(f"The answer is {done.cut}.")
     if (served.provider_ref, served.model) != (asked.provider_ref, asked.model):
         notes.append(f"Asked for {asked.provider_ref}/{asked.model}.")
     if served.mismatch:
@@ -35,14 +33,14 @@ def completion_sheet(done: Completion) -> Sheet:
 
 
 def summary(done: Completion) -> str:
-    """Attempts, time and cost in one line."""
+    """Attempts, time and cost in one line, and that the token limit cut the answer."""
     tried = sum(row.kind == "attempt" for row in done.attempts)
     cost = (
         "cost unknown" if done.cost_usd is None else f"cost {'at least ' if done.at_least else ''}${done.cost_usd:.6f}"
     )
     hops = len(done.hops)
     counted = f"{tried} attempt{'' if tried == 1 else 's'}, {hops} hop{'' if hops == 1 else 's'}"
-    return f"{counted}, {done.secs:.2f} s, {cost}"
+    return ", ".join([counted, f"{done.secs:.2f} s", cost, *([done.cut] if done.cut else [])])
 
 
 def _attempt(row: AttemptRow) -> tuple[str, ...]:
