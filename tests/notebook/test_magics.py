@@ -60,6 +60,7 @@ def magics(fleet: Fleet) -> Magics:
         ("--stream --hint fast", {"stream": True, "hint": "fast"}, []),
         ("--hint=fast --start 'a.b/c d'", {"hint": "fast", "start": "a.b/c d"}, []),
         ("--no-fallback x", {"no-fallback": True}, ["x"]),
+        ("--stream   # while it comes", {"stream": True}, []),
         ("--hint a --hint b", {"hint": "b"}, []),
     ],
 )
@@ -174,6 +175,7 @@ def test_looking(magics: Magics, capsys: pytest.CaptureFixture[str]) -> None:
     """Each command gives an object that shows itself; alone, ``%zc`` says what it can do."""
     found = {name: type(magics.zc(name)).__name__ for name in ("status", "marks", "plan", "budget", "cost")}
     assert found == {"status": "Status", "marks": "LiveMarks", "plan": "Plan", "budget": "Budget", "cost": "DataFrame"}
+    assert type(magics.zc("status  # now")).__name__ == "Status"
     assert type(magics.zc("plan --hint quick")).__name__ == "Plan"
     assert magics.zc("probe custom.b").ref == "custom.b"
     assert [item.ref for item in magics.zc("probe custom.a custom.b")] == ["custom.a", "custom.b"]

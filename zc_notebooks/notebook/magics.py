@@ -150,8 +150,9 @@ class Magics:
         sys.stdout.write(f"{name}: {words}\n")
 
     def _look(self, command: str, rest: str) -> Any:
-        if rest.strip():
-            raise MagicError(f"%zc {command} stands alone (not followed by {rest.strip()!r})")
+        _, words = parse("%zc", rest)
+        if words:
+            raise MagicError(f"%zc {command} stands alone (not followed by {words[0]!r})")
         if command == "cost":
             return self.session.ledger().sql(_TODAY)
         chain = self.session.chain()

@@ -65,13 +65,13 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 
 def parse(magic: str, line: str) -> tuple[dict[str, Any], list[str]]:
-    """Options (name without dashes → value, ``True`` for one without) and the other words of a line.
+    """Options (name without dashes → value, ``True`` for one without) and the other words of a line, up to a ``#``.
 
     Raises:
         MagicError: A quotation mark is not closed, an option is unknown, or its value is missing or not wanted.
     """
     try:
-        words = shlex.split(line)
+        words = shlex.split(line, comments=True)
     except ValueError:
         raise MagicError(f"{magic}: a quotation mark is not closed in {line.strip()!r}") from None
     known = {option.name: option for option in OPTIONS[magic]}
