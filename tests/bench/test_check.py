@@ -179,7 +179,15 @@ def test_the_command(zc: Terminal) -> None:
     assert zc("bench", "check", "--tasks", "arithmetic", "--seeds", "2") == 0
     assert zc.out.endswith("known answers: all graded as they should be\n")
     assert zc("bench", "check", "-t", "nuance", "--json") == 0
-    assert (zc.json["ok"], zc.json["findings"], len(zc.json["unchecked"])) == (True, [], 2)
+    assert (zc.json["ok"], zc.json["findings"], len(zc.json["unchecked"]), zc.json["wall"]) == (True, [], 2, None)
+
+
+def test_the_command_says_what_held_the_code(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is only the audit hook, a remark says that it is no wall."""
+    monkeypatch.setattr("zc_notebooks.bench.sandbox.strongest_wall", lambda: "audit hook")
+    monkeypatch.setattr("zc_notebooks.bench.check.strongest_wall", lambda: "audit hook")
+    assert zc("bench", "check", "-t", "code-last-lines-en") == 0
+    assert "held by an audit hook, which is no wall" in zc.err
 
 
 def test_the_command_tells_which_answer_of_which_task(zc: Terminal) -> None:

@@ -280,6 +280,21 @@ def test_a_killed_bench_leaves_no_process() -> None:
         folder.rmdir()  # empty, and all that a kill leaves
 
 
+def test_what_a_killed_bench_left_is_swept_up() -> None:
+    """The folder of a process that is gone, once it is old; that of a living one and a young one stay."""
+    place = Path(tempfile.gettempdir())
+    gone, young, ours = (place / f"zc-sandbox-{name}" for name in ("0-gone", "0-young", f"{os.getpid()}-ours"))
+    for folder in (gone, young, ours):
+        folder.mkdir()
+    for folder in (gone, ours):
+        os.utime(folder, (0, 0))
+    strongest_wall.cache_clear()
+    strongest_wall()
+    assert [folder.exists() for folder in (gone, young, ours)] == [False, True, True]
+    young.rmdir()
+    ours.rmdir()
+
+
 def test_a_system_without_walls_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is run there."""
     monkeypatch.setattr(sys, "platform", "win32")

@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from zc_notebooks.bench.graders import Grade
+from zc_notebooks.bench.graders import Code, Grade
 from zc_notebooks.bench.judge import Judge
+from zc_notebooks.bench.sandbox import Wall, strongest_wall
 from zc_notebooks.bench.tasks import Instance
 from zc_notebooks.bench.templates.made import Known
 from zc_notebooks.errors import ZcError
@@ -70,6 +71,9 @@ class Report(Record, frozen=True, kw_only=True):
     unchecked: tuple[str, ...] = ()
     """Instances that a model judges and no judge was named for: they may not be measured without one."""
 
+    wall: Wall | None = None
+    """What held the code that was run; ``None`` when none was."""
+
     @property
     def ok(self) -> bool:
         """Whether every answer that was graded got its grade."""
@@ -112,6 +116,7 @@ async def check(
         answers=sum(count for count, _ in results),
         findings=tuple(finding for _, findings in results for finding in findings),
         unchecked=unchecked,
+        wall=strongest_wall() if any(isinstance(item.grader, Code) for item in checked) else None,
     )
 
 

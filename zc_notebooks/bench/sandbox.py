@@ -25,6 +25,7 @@ from __future__ import annotations
 import os
 import secrets
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,9 @@ Ending = Literal["finished", "syntax", "failed", "refused", "time", "output", "d
 
 _LAUNCHER: Final = Path(__file__).with_name("confined") / "launcher.py"
 _CHUNK: Final = 1 << 16
+_PREFIX: Final = "zc-sandbox-"
+_STALE_S: Final = 3600.0
+"""Age in seconds from which the folder of a process that is gone is removed."""
 
 
 class SandboxMissing(ZcError):
@@ -60,7 +64,7 @@ class Limits(Record, frozen=True, kw_only=True):
     seconds: float = 10.0
     """Wall-clock seconds, start of the interpreter included."""
     cpu_seconds: int = 10
-    memory_bytes: int = 512 << 20
+    memory_bytes: int = 256 << 20
     """Address space of each process."""
     disk_bytes: int = 16 << 20
     """Largest file; behind namespaces all files together."""
@@ -122,7 +126,7 @@ def run_calls(
     wall = wall or strongest_wall()
     token = f"zc-{secrets.token_hex(12)}:"
     bounds = limits or Limits()
-    with tempfile.TemporaryDirectory(prefix="zc-sandbox-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         home = "/work" if wall == "namespaces" else folder
         job = {"code": code, "function": function, "calls": calls, "audit": audit, "folder": home, "token": token}
         with tempfile.TemporaryFile() as file:
@@ -136,11 +140,21 @@ def strongest_wall() -> Wall:
     """The strongest layer that works on this system, tried once. Raises :class:`SandboxMissing` where there is none."""
     if sys.platform == "win32":
         raise SandboxMissing("code that a model wrote is run on Linux and macOS only; leave the code tasks out here")
+    _sweep()
     try:
         ran = run_calls("def f(): return 1", "f", [[]], wall="namespaces")
     except SandboxMissing:
         return "audit hook"
     return "namespaces" if ran.ending == "finished" else "audit hook"
+
+
+def _sweep() -> None:
+    """Removes the folders that a killed bench could not. Young ones stay: their process may be in a container."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        with suppress(OSError, ValueError):
+            alive = Path(f"/proc/{int(folder.name.split('-')[2])}").exists()
+            if not alive and time.time() - folder.stat().st_mtime > _STALE_S:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _spec(wall: Wall, folder: str, home: str, token: str, limits: Limits) -> Mapping[str, Any]:

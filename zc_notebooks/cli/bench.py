@@ -97,6 +97,7 @@ def _fields(found: Report) -> dict[str, object]:
         "answers": found.answers,
         "findings": found.findings,
         "unchecked": found.unchecked,
+        "wall": found.wall,
     }
 
 
@@ -110,5 +111,9 @@ def _tell(found: Report) -> None:
             ],
         )
     answer(found.summary())
+    if found.wall == "audit hook":
+        say(
+            "no namespaces here: a model's code is held by an audit hook, which is no wall (zc_notebooks.bench.sandbox)"
+        )
     if found.unchecked:
         say(f"judged by a model, so not checked: {', '.join(found.unchecked)}")
