@@ -428,6 +428,20 @@ def test_a_damaged_file_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     assert (found.rows, found.ok) == (1, False)
 
 
+def test_damage_in_the_middle_of_a_file_names_the_file(tmp_path: Path) -> None:
+    """A query does not silently go without a million rows: it says which file cannot be read."""
+    written(tmp_path, *(row("a", number, notes=f"{number}" * 20) for number in range(500)))
+    compact(tmp_path)
+    (path,) = parquets(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[4:400] = bytes(396)
+    path.write_bytes(data)
+    ledger = Ledger(tmp_path)
+    for ask in (ledger.attempts, ledger.check):
+        with pytest.raises(LedgerError, match=rf"^{path.name} is damaged and cannot be read; put a copy back"):
+            ask()
+
+
 # -- versions --------------------------------------------------------------------------------------------------------
 
 

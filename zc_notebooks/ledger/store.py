@@ -19,7 +19,7 @@ from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.columns import frame_of_lines, frame_of_result
 from zc_notebooks.ledger.following import follow_sql, keep_known
 from zc_notebooks.ledger.lines import REQUIRED
-from zc_notebooks.ledger.parquet import Compacted, quoted, read_sql
+from zc_notebooks.ledger.parquet import Compacted, quoted, read_sql, source_sql
 from zc_notebooks.ledger.permit import permit
 from zc_notebooks.ledger.price_versions import rows_sql
 from zc_notebooks.ledger.row import DUCKDB_TYPES
@@ -41,6 +41,10 @@ _COLUMNS: Final = ", ".join(f'"{name}"' for name in DUCKDB_TYPES)
 
 class FilesMoved(Exception):
     """A compaction replaced Parquet files before or while a query read them: look again and ask again."""
+
+
+class _Unreadable(LedgerError):
+    """Perhaps a file's fault and not the query's."""
 
 
 class Store:
@@ -140,9 +144,11 @@ class Store:
             if views:
                 self._make_views(con)
             return _result(cursor, text, params)
-        except Exception:
+        except Exception as problem:
             if _moved(files):
                 raise FilesMoved from None
+            if isinstance(problem, _Unreadable):
+                _name_damage(con, files)
             raise
         finally:
             cursor.close()
@@ -253,8 +259,11 @@ def _result(
         if relation is None:
             raise LedgerError("the query gives no rows; end it with a SELECT")
         return frame_of_result(relation)
+    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException) as problem:
+        raise _Unreadable(_sentence(problem)) from None
     except duckdb.Error as problem:
-        raise LedgerError(_sentence(problem)) from None
+        kind = _Unreadable if type(problem) is duckdb.Error else LedgerError
+        raise kind(_sentence(problem)) from None
     except BaseException as problem:
         if type(problem).__name__ != "PanicException":  # polars' word for a value it cannot hold, no Exception
             raise
@@ -263,6 +272,20 @@ def _result(
 
 def _moved(files: Iterable[str]) -> bool:
     return not all(Path(file).exists() for file in files)
+
+
+def _name_damage(con: duckdb.DuckDBPyConnection, files: Iterable[str]) -> None:
+    """Reads each file to its end; raises :class:`LedgerError` about the first that cannot be read."""
+    import duckdb
+
+    for file in files:
+        try:
+            with con.cursor() as cursor:
+                cursor.execute(f"select max(hash(x)) from {source_sql([file])} x").fetchall()  # noqa: S608
+        except duckdb.Error:
+            raise LedgerError(
+                f"{Path(file).name} is damaged and cannot be read; put a copy back, or move it out of the ledger"
+            ) from None
 
 
 def _batches(fresh: Iterable[Fresh]) -> Iterable[list[Fresh]]:
