@@ -126,3 +126,18 @@ def test_the_command_says_what_is_wrong(
         monkeypatch.setattr("zc_notebooks.notebook.report.resource", lambda *_: tmp_path / "x.ipynb")
     assert zc(["report", *arguments, *own]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["outage", "cost"])
+def test_the_shipped_reports(tmp_path: Path, kind: str) -> None:
+    """Each runs against a ledger of another story, or of hardly any."""
+    folder = tmp_path / "ledger"
+    writer = LedgerWriter(folder)
+    for ordinal, status in enumerate(("http_429", "ok")):
+        accepted = status == "ok"
+        writer.write(row(call_id="c1", ordinal=ordinal, status=status, accepted=accepted, secs=1.0, pool="p"))
+    writer.close()
+    text = make_report(kind, tmp_path / "out.html", ledger=folder).read_text(encoding="utf-8")
+    assert "About this report" in text
+    assert text.count("<svg") >= 2

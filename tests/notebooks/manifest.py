@@ -8,5 +8,7 @@ NOTEBOOKS = {
     "02_why_did_it_fail.ipynb": "strict",
     "03_streams_that_break.ipynb": "strict",
     "04_routes_and_borders.ipynb": "strict",
+    "05_outage_investigation.ipynb": "strict",
+    "06_cost_per_attempt.ipynb": "strict",
     "08_controls.ipynb": "strict",
 }
