@@ -3,8 +3,9 @@
 Three grades. ``observed``: this very call asked it, or somebody did near enough in time, with no more used of its
 quotas than then. ``interpolated``: from its quotas (:mod:`~zc_notebooks.bench.load`) and from what it did before and
 after. ``unknown``: nobody asked it within reach, or more is wanted of it than it was ever seen to carry. Unknown is
-never success: a candidate nobody asked is taken to fail, and so is a free one beyond its known load; only a paid one
-is taken to carry more. What could be otherwise says so, and the bounds of a replay count it both ways.
+never success in silence: a candidate nobody ever asked is taken to fail, and so is a free one beyond its known load;
+a paid one is taken to carry more, and one that was last seen long ago to be as it was then. All of that is doubtful,
+and the bounds of a replay count it both ways.
 """
 
 from __future__ import annotations

@@ -6,15 +6,17 @@ the period, on a simulated clock and a cooldown board of its own. What a candida
 time, else its quotas as they showed themselves and its episodes before and after.
 
 Honest limits. A candidate that was not asked at a time has no observation then: what is said of it is interpolated or
-unknown, and the coverage says how much of the result rests on which. The estimate takes unknown for failure (a paid
-candidate beyond its known load: for success); the bounds are the least and the most over runs in which all doubts go
-against, all go for, each doubtful candidate's go otherwise than the rest's, and, where neighbours in time disagree,
-up to twenty drawn by lot. They bound what the rows leave open, not what they cannot show: answers are taken to be as
-good as each other, requests to be as acceptable to any candidate, other programs to use the same quotas as they did,
-and a quota to be counted by one of a few rules. A row keeps no prompt, so that a request too large for another
-candidate is not foreseen, nor one that its wire cannot carry. Tokens and seconds of an answer nobody gave are the
-candidate's own typical ones. Streams that break are taken to have shown output where nobody recorded otherwise. Calls
-that were cancelled are left out: nobody knows how they would have ended.
+unknown, and the coverage says how much of the result rests on which. The estimate takes a candidate that nobody
+asked, and a free one beyond its known load, to fail; a paid one beyond its known load to answer; one that was not
+asked for six hours to be as it was last (or next) seen. All of these are marked unknown; the bounds are the least and
+the most over runs in which all doubts go against, all go for, each doubtful candidate's go otherwise than the rest's,
+and, where neighbours in time disagree, up to twenty drawn by lot. They bound what the rows leave open, not what they
+cannot show: answers are taken to be as good as each other, requests to be as acceptable to any candidate, other
+programs to use the same quotas as they did, and a quota to be counted by one of a few rules. A row keeps no prompt,
+so that a request too large for another candidate is not foreseen, nor one that its wire cannot carry. Tokens and
+seconds of an answer nobody gave are the candidate's own typical ones. Streams that break are taken to have shown
+output where nobody recorded otherwise. Calls that were cancelled are left out: nobody knows how they would have
+ended.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ from zc_notebooks.reliability.steps import WalkPolicy
 NOTHING: Final = "no calls in this period: nothing to replay"
 LIMITS: Final = (
     "a candidate that was not asked at a time has no observation then; see the coverage",
-    "unknown counts as failure in the estimate (a paid candidate beyond its known load: as success), both ways in the "
-    "bounds",
+    "unknown counts in the estimate as failure for a candidate nobody asked and for a free one beyond its known load, "
+    "as answered for a paid one beyond it, and as last seen for one not asked for six hours; in the bounds both ways",
     "answers are not compared, and other programs are taken to use the same quotas as they did",
 )
 _LOTS: Final = 20
