@@ -461,7 +461,7 @@ def test_the_budget_is_shown(tmp_path: Path) -> None:
     for shown in (html, text):
         assert "$0.988" in shown
         assert "2026-09-02 00:00 UTC" in shown
-    assert "One call may cost up to $0.50." in text
+    assert r"One call may cost up to \$0.50." in text
 
 
 def test_without_a_budget_nothing_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,7 @@ def call(index: int, *pieces: str, name: str = "f", **fields: Any) -> list[bytes
         ([*call(0, input={"x": 1})], [{"x": 1}]),
         ([*call(0, '{"x": 1}'), *call(1, '{"y": 2}')], [{"x": 1}, {"y": 2}]),
         ([*call(0), *call(1, '{"y": 2}')], [{}, {"y": 2}]),
-        ([*call(0, '{"x": 1}'), *call(1, '{"half')], [{"x": 1}, None]),
+        ([*call(0, '{"x": 1}'), *call(1, '{"odd": }')], [{"x": 1}, None]),
     ],
 )
 def test_tool_calls(parts: list[bytes], arguments: list[Any]) -> None:

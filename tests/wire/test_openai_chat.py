@@ -343,11 +343,12 @@ def test_text_after_a_tool_call_is_forwarded() -> None:
         pytest.param(b"", None, id="124: cut"),
         pytest.param(event({"error": ERROR}), None, id="error"),
         pytest.param(chunk(finish="length"), [], id="token limit"),
-        pytest.param(chunk(finish="tool_calls"), [None], id="broken but whole"),
+        pytest.param(chunk(finish="tool_calls"), None, id="124: cut, and called whole"),
+        pytest.param(chunk({"tool_calls": [tool("}", index=0)]}, "tool_calls"), [None], id="broken but whole"),
     ],
 )
 def test_half_tool_calls(last: bytes, kept: list[None] | None) -> None:
-    """Behaviour 124: a half call is never returned; one the provider calls whole is, with its raw text."""
+    """Behaviour 124: a half call is never returned; one that is whole and no JSON is, with its raw text."""
     events, end = read(CHAT, [chunk({"tool_calls": [tool('{"x":', index=0, id="a", name="f")]}) + last])
     calls = [call.arguments for call in end.answer.tool_calls]
     assert calls == (kept or [])
