@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.ledger.rows import NOON
-from zc_notebooks.notebook.outages import Outage
+from tests.ledger.rows import NOON, row
+from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.ledger.read import Ledger
+from zc_notebooks.notebook.outages import MOST, Outage, Outages
+from zc_notebooks.testing import ManualClock
 
 
 def minutes(number: float | None) -> Any:
@@ -27,7 +32,59 @@ def minutes(number: float | None) -> Any:
 )
 def test_words(kind: str, until: float | None, end: float | None, words: str) -> None:
     """Which limit, from when, and until when: as stated, over, or nobody knows."""
-    row = {"provider_ref": "a.b", "model": None, "kind": kind, "begin_at": NOON, "back_at": minutes(until)}
-    out = Outage.of({**row, "end_at": minutes(end)})
+    found = {
+        "provider_ref": "a.b",
+        "pool": "p",
+        "model": None,
+        "kind": kind,
+        "begin_at": NOON,
+        "back_at": minutes(until),
+    }
+    out = Outage.of({**found, "end_at": minutes(end)})
     assert out.words(NOON + timedelta(minutes=5)) == words
     assert out.lane == "a.b/all models"
+
+
+def test_looked_up_only_when_a_row_may_have_changed_them(tmp_path: Path) -> None:
+    """A refusal for a quota, or an answer of one that is out; everything else leaves them as they are."""
+    with closing(LedgerWriter(tmp_path)) as writer:
+        out = Outages(ledger := Ledger(tmp_path, clock=(clock := ManualClock(NOON))), clock, 24.0)
+        out.look()
+        follower = ledger.follow()
+        due = []
+        for number, fields in enumerate(
+            [
+                {"accepted": True},
+                {"status": "http_500", "reason": "server_error"},
+                {"status": "http_402", "reason": "balance"},
+                {"accepted": True, "pool": "another"},
+                {"accepted": True},
+            ]
+        ):
+            clock.advance(1)
+            writer.write(row(f"call-{number}", t=clock.now(), **fields))
+            out.changed(follower.new_rows())
+            due.append(out.due)
+            if out.due:
+                out.look()
+        assert due == [False, False, True, False, True]
+        assert [item.end for item in out.shown] == [clock.now()]
+        ledger.close()
+
+
+def test_at_most_so_many(tmp_path: Path) -> None:
+    """Those that are not over are always shown, then the newest; the rest is counted."""
+    with closing(LedgerWriter(tmp_path)) as writer:
+        for number in range(MOST + 20):
+            at = NOON + timedelta(seconds=2 * number)
+            spent = {"status": "http_429", "reason": "daily_limit", "pool": "p"}
+            writer.write(row("first", t=NOON, provider_ref="a.open", **{**spent, "pool": "q"}))
+            writer.write(row(f"out-{number}", t=at, **spent))
+            writer.write(row(f"back-{number}", t=at + timedelta(seconds=1), accepted=True, pool="p"))
+    ledger = Ledger(tmp_path)
+    out = Outages(ledger, ManualClock(NOON + timedelta(hours=1)), 24.0)
+    out.look()
+    assert (len(out.shown), out.left_out) == (MOST, 21)
+    assert out.shown[0].ref == "a.open"
+    assert out.shown[0].end is None
+    ledger.close()

@@ -51,7 +51,7 @@ def test_two_notebooks_and_a_script(browser: Browser, lab: Lab) -> None:
     command = [sys.executable, "-c", SCRIPT, str(lab.folder / "ledger-shared")]
     subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=60)
     written = time.monotonic()
-    board.get_by_role("cell", name="night.script/m").wait_for()
+    board.get_by_role("region", name="Newest attempts").get_by_role("cell", name="night.script/m").wait_for()
     script_s = time.monotonic() - written
 
     first.page.evaluate(RUN, "controls.state.clear('groq.free')")

@@ -12,7 +12,7 @@ from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.frames import with_outcome
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.notebook.observed import Observed
-from zc_notebooks.notebook.outages import Outage
+from zc_notebooks.notebook.outages import Outage, Outages
 from zc_notebooks.records import Record
 
 if TYPE_CHECKING:
@@ -93,28 +93,36 @@ class BoardState(Observed):
         self._follower: Follower = self.ledger.follow()
         self.at = self._clock.now()
         """When it was last drawn."""
+        self._anew = self.at
         self.recent: tuple[Seen, ...] = ()
         """The newest first."""
-        self.outages: tuple[Outage, ...] = ()
+        self.out = Outages(self.ledger, self._clock, hours)
         self.today: tuple[Spend, ...] = ()
         self.arrived = 0
         """Rows that came since the board was opened."""
         self.paused = False
         """Whether it stands still, so that somebody can read."""
         self.closed = False
-        self._draw()
+        self._draw(all_of_it=True)
 
     def refresh(self, *, always: bool = False) -> None:
         """Takes in what any process appended; tells only when something came, or time changed what is shown."""
         with self._lock:
             if self.closed or (self.paused and not always):
                 return
-            came = self._follower.new_rows().height
-            self.arrived += came
-            if not (came or always or self._clock.now() - self.at >= ANEW):
+            rows = self._follower.new_rows()
+            self.arrived += rows.height
+            self.out.changed(rows)
+            anew = always or self._clock.now() - self._anew >= ANEW
+            if rows.is_empty() and not anew and not self.out.due:
                 return
-            self._draw()
+            self._draw(all_of_it=anew)
         self._tell("panel")
+
+    @property
+    def outages(self) -> tuple[Outage, ...]:
+        """Who was out when, the earliest first."""
+        return self.out.shown
 
     def pause(self, still: bool = True) -> None:
         """Lets it stand still, or follow again."""
@@ -141,13 +149,14 @@ class BoardState(Observed):
                 self.closed = True
                 self.ledger.close()
 
-    def _draw(self) -> None:
+    def _draw(self, *, all_of_it: bool) -> None:
         now = self._clock.now()
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         self.recent = _recent(self.ledger.tail(RECENT))
         self.today = tuple(Spend.of(row) for row in self.ledger.view("spend", midnight).to_dicts())
-        out = self.ledger.view("exhaustion", now - timedelta(hours=self.hours)).to_dicts()
-        self.outages = tuple(sorted(map(Outage.of, out), key=lambda item: (item.begin, item.lane)))
+        if all_of_it or self.out.due:
+            self.out.look()
+        self._anew = now if all_of_it else self._anew
         self.at = now
 
 

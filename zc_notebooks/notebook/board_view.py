@@ -101,6 +101,7 @@ def panel_of(state: BoardState) -> dict[str, Any]:
             for item in state.recent
         ],
         "today": [{**msgspec.to_builtins(item), "cost": item.cost()} for item in state.today],
+        "left_out": state.out.left_out,
         "outages": [
             {
                 "lane": item.lane,

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
 
+from zc_notebooks.clock import Clock
+from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.records import Record
+
+if TYPE_CHECKING:
+    import polars as pl
 
 WORDS: Final[Mapping[str, str]] = {
     "minute_limit": "per-minute limit",
@@ -15,12 +21,18 @@ WORDS: Final[Mapping[str, str]] = {
     "balance": "unpaid",
 }
 """Kinds of exhaustion, in words."""
+MOST: Final = 300
+"""Outages that are shown: those that are not over, and the newest of the others."""
+CHEAP_S: Final = 0.1
+"""A look that takes longer (hundreds of thousands of rows) is followed by a pause of ten times its length."""
 
 
 class Outage(Record, frozen=True, kw_only=True):
     """One time in which a credential had nothing left."""
 
     ref: str
+    pool: str
+    """Who pays: what an answer of the pool ends."""
     model: str | None
     """``None``: all models of the billing pool."""
     kind: str
@@ -36,6 +48,7 @@ class Outage(Record, frozen=True, kw_only=True):
         """A row of the view."""
         return cls(
             ref=row["provider_ref"],
+            pool=row["pool"],
             model=row["model"],
             kind=row["kind"],
             begin=row["begin_at"],
@@ -54,6 +67,50 @@ class Outage(Record, frozen=True, kw_only=True):
         if self.end is not None:
             return f"{begin} to {_instant(self.end, now)} UTC"
         return f"{begin} UTC until {'an answer comes' if self.until is None else f'{_instant(self.until, now)} UTC'}"
+
+
+class Outages:
+    """The outages of the last hours. Looked up anew only when a new row may have changed them.
+
+    Args:
+        ledger: Where they are read.
+        clock: What "now" is.
+        hours: How far back.
+    """
+
+    def __init__(self, ledger: Ledger, clock: Clock, hours: float) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._hours = hours
+        self._due = clock.monotonic()
+        self._stale = True
+        self.shown: tuple[Outage, ...] = ()
+        """The earliest first; at most :data:`MOST`."""
+        self.left_out = 0
+        """Older ones that are not shown."""
+
+    def changed(self, rows: pl.DataFrame) -> None:
+        """Takes note of new rows."""
+        import polars as pl
+
+        pools = {item.pool for item in self.shown if item.end is None}
+        out = pl.col("reason").is_in(list(WORDS)) | (pl.col("accepted") & pl.col("pool").is_in(list(pools)))
+        self._stale = self._stale or not rows.filter(out).is_empty()
+
+    @property
+    def due(self) -> bool:
+        """Whether a look is worth it now."""
+        return self._stale and self._clock.monotonic() >= self._due
+
+    def look(self) -> None:
+        """Looks them up."""
+        begun = time.perf_counter()
+        found = self._ledger.view("exhaustion", self._clock.now() - timedelta(hours=self._hours))
+        kept = found.sort(found["end_at"].is_null(), "begin_at").tail(MOST)
+        self.left_out = found.height - kept.height
+        self.shown = tuple(sorted(map(Outage.of, kept.to_dicts()), key=lambda item: (item.begin, item.lane)))
+        took = time.perf_counter() - begun
+        self._stale, self._due = False, self._clock.monotonic() + (10 * took if took > CHEAP_S else 0.0)
 
 
 def _instant(at: datetime, now: datetime) -> str:

@@ -100,7 +100,7 @@ function render({ model, el }) {
     pause.setAttribute("aria-label", `${pause.textContent}: the board`);
     say(at, `${state.paused ? "paused at" : "following; drawn at"} ${new Date(state.now).toISOString().slice(11, 19)} UTC, ${state.arrived} new since it was opened`);
     chart.replaceChildren(state.outages.length ? timeline(state) : h("p", {}, "Nobody was out in this time."));
-    words.replaceChildren(...state.outages.map((item) => h("li", {}, `${item.lane}: ${item.words}`)));
+    words.replaceChildren(...state.outages.map((item) => h("li", {}, `${item.lane}: ${item.words}`)), ...(state.left_out ? [h("li", {}, `${number(state.left_out)} older ones are not shown`)] : []));
     spend.replaceChildren(
       state.today.length
         ? table(["Candidate", "Attempts", "Answers", "Tokens in / out", "Cost"], state.today.map((item) => [item.name, number(item.attempts), number(item.answered), `${number(item.tokens_in)} / ${number(item.tokens_out)}`, item.cost]))
