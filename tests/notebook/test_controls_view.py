@@ -198,6 +198,24 @@ def test_it_looks_only_while_it_is_seen(tmp_path: Path) -> None:
     with_panel(tmp_path, script, act)
 
 
+def test_a_look_that_fails_is_said_once_and_looking_goes_on(tmp_path: Path) -> None:
+    """A ledger that cannot be read is a sentence in the panel; when it can be again, the rows are right again."""
+    script = {"a": [chat_error(429, "slow", {"retry-after": "90"})], "b": [chat_answer()]}
+
+    async def act(view: KeptControls) -> None:
+        (tmp_path / "ledger").write_text("no folder", "utf-8")
+        view.set_trait("_view_count", 1)
+        await until(lambda: "is a file" in view.panel["notice"])
+        version = view.panel["version"]
+        await asyncio.sleep(0.05)
+        assert view.panel["version"] == version
+        (tmp_path / "ledger").unlink()
+        await view.chain.ask("x")
+        await until(lambda: view.panel["rows"][0]["lamp"] == "limited")
+
+    with_panel(tmp_path, script, act)
+
+
 def test_a_page_that_comes_later_is_told_everything(tmp_path: Path) -> None:
     """After a reload: the whole answer so far, the trouble, fresh rows."""
 

@@ -44,9 +44,14 @@ class Observed:
         self._tell("trouble")
 
     def note(self, words: str) -> None:
-        """Shows one sentence."""
+        """Shows one sentence, and everything else as far as it can be looked at."""
         self.notice = redact(words)
-        self.refresh(always=True)
+        try:
+            self.refresh(always=True)
+        except ZcError as problem:
+            if str(problem) not in words:
+                self.notice = redact(short(f"{words} ({problem})", 300))
+            self._tell("panel")
 
     def refresh(self, *, always: bool = False) -> None:
         """Looks at what other processes may have changed; tells when something is new, or ``always``."""

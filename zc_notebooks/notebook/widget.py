@@ -110,8 +110,15 @@ class Page(anywidget.AnyWidget):
             self.tasks.cancel("following")
 
     async def _follow(self) -> None:
+        said = ""
         while self._following:
-            await asyncio.to_thread(self.look)
+            try:
+                await asyncio.to_thread(self.look)
+                said = ""
+            except Exception as error:  # noqa: BLE001 (the next look may go well: a folder comes back, a lock is freed)
+                if said != str(error):
+                    said = str(error)
+                    self._on_failure("looking", error)
             await self._sleep(EVERY_S)
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
