@@ -10,5 +10,6 @@ NOTEBOOKS = {
     "04_routes_and_borders.ipynb": "strict",
     "05_outage_investigation.ipynb": "strict",
     "06_cost_per_attempt.ipynb": "strict",
+    "07_order_the_chain.ipynb": "strict",
     "08_controls.ipynb": "strict",
 }

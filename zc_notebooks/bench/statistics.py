@@ -102,10 +102,17 @@ class TaskFigures(Record, frozen=True, kw_only=True):
     level: int
     share: float
     """Mean share of right answers over candidates."""
-    spread: float
-    """Between the best and the worst candidate: 0 tells nobody apart."""
+    low: float
+    """The worst candidate's share."""
+    high: float
+    """The best candidate's."""
     item_rest: float | None
     """Correlation with the candidates' results on all other tasks; negative: look at the task or its grader."""
+
+    @property
+    def spread(self) -> float:
+        """Between the best and the worst candidate: 0 tells nobody apart."""
+        return self.high - self.low
 
 
 class Statistics(Record, frozen=True, kw_only=True):
@@ -303,7 +310,8 @@ def _tasks(found: Sequence[Result], shares: Mapping[str, Mapping[str, float]]) -
                 kind=sample.kind,
                 level=sample.level,
                 share=mean(values),
-                spread=max(values) - min(values),
+                low=min(values),
+                high=max(values),
                 item_rest=_item_rest(task, of_task, shares),
             )
         )

@@ -10,6 +10,7 @@ from zc_notebooks.charts.attempts import (
     timeline,
 )
 from zc_notebooks.charts.drawing import NOTHING, PALE, Picture, show
+from zc_notebooks.charts.measured import pairs_chart, quality_chart, tasks_chart
 from zc_notebooks.charts.money import spend_chart
 from zc_notebooks.charts.outages import exhaustion_chart, failures_by_hour
 from zc_notebooks.charts.ways import hops_chart, reachability_chart
@@ -26,9 +27,12 @@ __all__ = [
     "exhaustion_chart",
     "failures_by_hour",
     "hops_chart",
+    "pairs_chart",
+    "quality_chart",
     "reachability_chart",
     "served",
     "show",
     "spend_chart",
+    "tasks_chart",
     "timeline",
 ]

@@ -1,0 +1,38 @@
+"""Charts of a measurement: what is drawn and what is said, also of nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.bench.test_statistics import run
+from zc_notebooks import charts
+from zc_notebooks.bench.statistics import statistics
+
+SOME = statistics(
+    run("a.x/m", ["correct"] * 12 + ["unreachable"] * 8)
+    + run("b.y/n", ["wrong"] * 20, cost_usd=None)
+    + run("c.z/o", ["correct", "wrong"] * 10, cost_usd=0.01)
+)
+NONE = statistics([])
+
+
+@pytest.mark.parametrize("chart", [charts.quality_chart, charts.pairs_chart, charts.tasks_chart])
+def test_each_chart_says_what_it_shows(chart: Any) -> None:
+    """A text alternative with every candidate or task; an empty measurement is a calm picture."""
+    made = chart(SOME).to_dict()
+    words = made["description"]
+    if chart is not charts.tasks_chart:
+        assert all(name in words for name in ("a.x/m", "b.y/n", "c.z/o"))
+    assert charts.show(chart(SOME)).data.startswith(b"<svg")
+    assert len(chart(NONE).to_dict()["description"]) > 10
+
+
+def test_an_unknown_cost_is_said_and_not_drawn() -> None:
+    """No point at an invented price."""
+    made = charts.quality_chart(SOME).to_dict()
+    drawn = [line["label"] for line in made["data"]["values"]]
+    assert [label.partition(" ")[0] for label in drawn] == ["a.x", "c.z"]
+    assert "b.y/n: right 0% (0% to 17%), reached 100%" in made["description"]
+    assert "cost unknown" in made["description"]
