@@ -72,6 +72,7 @@ def test_the_order_is_written_into_the_file(measured: Path, capsys: pytest.Captu
     names = [place["candidate"].partition("/")[0] for place in told["places"]]
     assert names[:2] == ["openrouter.credit", "groq.free"]
     assert told["written"] is True
+    assert "compared" in told
     text = (measured / "zc.toml").read_text(encoding="utf-8")
     assert text.startswith("# mine\n")
     assert [link["provider"] for link in tomllib.loads(text)["chain"]] == names

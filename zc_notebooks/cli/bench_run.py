@@ -17,10 +17,13 @@ from zc_notebooks.cli.output import ALL_FAILED, answer, emit, fail, report, say,
 from zc_notebooks.errors import ZcError
 
 if TYPE_CHECKING:
+    from zc_notebooks.bench.order import Proposal
+    from zc_notebooks.bench.replay import Figures
     from zc_notebooks.bench.run import Measured, Settings
     from zc_notebooks.bench.statistics import Candidate, Statistics
     from zc_notebooks.bench.tasks import Instance
     from zc_notebooks.chain import Chain
+    from zc_notebooks.config.schema import Config
 
 ResultsFile = Annotated[Path, typer.Argument(help="File of results, as zc bench run writes it.")]
 STOPPED = 1
@@ -202,6 +205,7 @@ def order(
     file: ResultsFile,
     by: Annotated[str, typer.Option(help="quality, cost, or worth (with --worth).")] = "quality",
     worth: Annotated[float | None, typer.Option(help="Dollars a right answer is worth.")] = None,
+    since: Annotated[str, typer.Option(help="Recorded calls to compare with: 24h, 7d, a date; none: do not.")] = "7d",
     write: Annotated[bool, typer.Option("--write", help="Write it into the zc.toml in force.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -225,15 +229,49 @@ def order(
         _cannot(error, as_json=as_json)
     except ZcError as error:
         report(error, as_json=as_json)
+    compared = "" if since == "none" else _compared(proposal, config, since)
     if as_json:
-        emit({"by": proposal.by, "places": proposal.places, "remarks": proposal.remarks, "written": write})
+        emit(
+            {
+                "by": proposal.by,
+                "places": proposal.places,
+                "remarks": proposal.remarks,
+                "compared": compared,
+                "written": write,
+            }
+        )
         return
     rows = [(str(place), item.candidate, item.pool, item.reason) for place, item in enumerate(proposal.places, start=1)]
     table(("", "candidate", "billing pool", "why here"), rows)
-    for remark in proposal.remarks:
+    for remark in (*proposal.remarks, *([compared] if compared else [])):
         answer(remark)
     if write:
         answer(f"written into {path}")
+
+
+def _compared(proposal: Proposal, config: Config, since: str) -> str:
+    """What this order would have done with the recorded calls, in one sentence."""
+    from zc_notebooks.bench.from_ledger import replay_ledger
+    from zc_notebooks.cli.ledger import open_ledger
+
+    try:
+        found = replay_ledger(
+            open_ledger(None), [place.candidate for place in proposal.places], since=since, config=config
+        )
+    except ZcError as error:
+        return f"not compared with the present chain: {str(error).splitlines()[0]}"
+    really, would, (low, high) = found.really, found.would_have, found.bounds.availability
+    seen = found.coverage.share("observed")
+    return (
+        f"the {really.calls} calls of {since}: really {really.availability:.0%} answered for {_usd(really)}; in this "
+        f"order {would.availability:.0%} ({low:.0%} to {high:.0%}) for {_usd(would)}, {seen:.0%} of it observed"
+    )
+
+
+def _usd(figures: Figures) -> str:
+    if figures.cost_usd is None:
+        return "an unknown cost"
+    return f"{'at least ' if figures.at_least else ''}${figures.cost_usd:.4f}"
 
 
 def _cannot(error: ZcError, *, as_json: bool) -> NoReturn:
