@@ -102,10 +102,10 @@ def test_a_tool_call_is_never_an_empty_answer(form: tuple[str, ...], zc: Termina
 
 
 def test_the_json_form_holds_tool_calls(zc: Terminal) -> None:
-    """Parsed and as they were sent; the finish reason is the provider's."""
+    """Parsed and as they were sent; the finish reason says that there are some."""
     assert zc("ask", "--json", "--start", "custom.call", "hi") == 0
     call = {"id": "c", "name": "look", "arguments": {"a": 1}, "raw": '{"a": 1}'}
-    assert (zc.json["tool_calls"], zc.json["finish_reason"]) == ([call], "stop")
+    assert (zc.json["tool_calls"], zc.json["finish_reason"]) == ([call], "tool_calls")
 
 
 @FORMS

@@ -68,12 +68,13 @@ def test_124_text_before_half_a_tool_call_is_not_sent_twice(tmp_path: Path) -> N
 
 @STREAMED
 @pytest.mark.parametrize("word", ["stop", "tool_calls"])
-def test_the_finish_reason_is_the_providers(word: str, streamed: bool, tmp_path: Path) -> None:
-    """The completion and the row say the same, whatever stands beside the word."""
+def test_the_finish_reason_of_tool_calls(word: str, streamed: bool, tmp_path: Path) -> None:
+    """One vocabulary for the caller, whatever wire answered; the provider's own word is kept, and stands in the row."""
     made = stream if streamed else body
     fleet = Fleet({"a": [made(word, **call(WHOLE))]}, tmp_path)
     done = completed(fleet, streamed=streamed)
-    assert [done.finish_reason, done.finish_raw, fleet.rows[0].finish_reason] == [word] * 3
+    assert done.finish_reason == "tool_calls"
+    assert [done.finish_raw, fleet.rows[0].finish_reason] == [word] * 2
     assert [dict(item.arguments or {}) for item in done.tool_calls] == [{"a": 1}]
     assert done.said == f"f({WHOLE})"
     assert f"f({WHOLE})" in sheet_of(done).text()

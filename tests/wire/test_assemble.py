@@ -93,23 +93,22 @@ def test_ids_fit(form: Any, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "reason"),
+    ("word", "calls", "reason"),
     [
-        (None, None),
-        ("", None),
-        ("stop", "stop"),
-        ("end_turn", "stop"),
-        ("tool_use", "tool_calls"),
-        ("MAX_TOKENS", "length"),
-        ("eos", "stop"),
-        ("SAFETY", "content_filter"),
-        ("network_error", "error"),
-        ("never_heard", None),
+        (None, False, None),
+        ("", False, None),
+        ("stop", False, "stop"),
+        ("end_turn", True, "tool_calls"),
+        ("MAX_TOKENS", True, "length"),
+        ("eos", False, "stop"),
+        ("SAFETY", False, "content_filter"),
+        ("network_error", False, "error"),
+        ("never_heard", False, None),
     ],
 )
-def test_finish_reason(word: str | None, reason: str | None) -> None:
+def test_finish_reason(word: str | None, calls: bool, reason: str | None) -> None:
     """One vocabulary; an unknown word is not given a meaning."""
-    assert finish_reason(word) == reason
+    assert finish_reason(word, has_tool_calls=calls) == reason
 
 
 def test_finish_words_are_either_complete_or_failures() -> None:

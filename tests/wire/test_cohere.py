@@ -339,7 +339,7 @@ def test_whole_bodies(message: dict[str, Any], text: str, reasoning: str, calls:
     got = COHERE.decode(json.dumps(body).encode(), {})
     assert isinstance(got, Answer)
     assert (got.text, got.reasoning, len(got.tool_calls)) == (text, reasoning, calls)
-    assert got.finish_reason == "stop"
+    assert got.finish_reason == ("tool_calls" if calls else "stop")
     assert got.usage == SEEN
 
 

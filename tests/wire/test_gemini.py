@@ -180,7 +180,7 @@ def test_thoughts_calls_and_code() -> None:
         *calls,
         Text(text="and"),
     ]
-    assert (end.answer.reasoning, end.answer.text, end.answer.finish_reason) == ("hm", "and", "stop")
+    assert (end.answer.reasoning, end.answer.text, end.answer.finish_reason) == ("hm", "and", "tool_calls")
     assert len(end.answer.pre_executed) == 2
 
 

@@ -211,7 +211,7 @@ def test_tool_calls_and_text_after_them() -> None:
     assert made[0] == ToolCall(id=made[0].id, name="f", arguments={"x": 1}, raw='{"x":1}')
     assert made[1] == ToolCall(id="own", name="g", arguments={}, raw="{}")
     assert events[:3] == [*made, Text(text="and")]
-    assert (end.answer.finish_reason, end.answer.finish_raw) == ("stop", "stop")
+    assert (end.answer.finish_reason, end.answer.finish_raw) == ("tool_calls", "stop")
     assert read(OLLAMA, [lines(called, COUNTED)])[1].answer.tool_calls == made
 
 

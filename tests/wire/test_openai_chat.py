@@ -363,10 +363,10 @@ def test_tool_calls_without_a_finish_reason() -> None:
     assert list(events) == list(end.answer.tool_calls)
 
 
-def test_calls_with_finish_reason_stop() -> None:
-    """The reason is the provider's, not ours: what it said beside calls stays."""
+def test_calls_with_finish_reason_stop_are_tool_calls() -> None:
+    """One vocabulary: ``stop`` beside calls is ``tool_calls``; the provider's word is kept."""
     answer = end_of(chunk({"tool_calls": [tool(index=0, id="a", name="f")]}, "stop")).answer
-    assert (answer.finish_reason, answer.finish_raw) == ("stop", "stop")
+    assert (answer.finish_reason, answer.finish_raw) == ("tool_calls", "stop")
 
 
 def test_the_old_function_call() -> None:

@@ -216,7 +216,7 @@ def test_tool_calls() -> None:
     events, end = read(RESPONSES, body)
     known = ToolCall(id="call_fc_1", name="f", arguments={"x": 1}, raw='{"x":1}')
     assert told(events)[2] == list(end.answer.tool_calls) == [known]
-    assert (end.answer.finish_reason, end.answer.finish_raw) == ("stop", "completed")
+    assert (end.answer.finish_reason, end.answer.finish_raw) == ("tool_calls", "completed")
 
 
 @pytest.mark.parametrize(

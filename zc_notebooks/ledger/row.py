@@ -58,6 +58,7 @@ class AttemptRow(Record, frozen=True, kw_only=True):
     first_token_s: float | None = None
     """Streams: request sent to the first event that shows something."""
     finish_reason: str | None = None
+    """The provider's own word."""
     evidence: str | None = None
     """Streams: the words of :class:`~zc_notebooks.chat.StreamEnd`, joined by `` > ``."""
     notes: str | None = None

@@ -35,17 +35,20 @@ FINISH_WORDS: Final[Mapping[str, FinishReason]] = {
 _REQUEST_ID_HEADERS: Final = ("x-request-id", "request-id", "apim-request-id", "x-goog-request-id", "cf-ray")
 
 
-def finish_reason(word: str | None) -> FinishReason | None:
-    """Our word for the provider's; ``None`` when it gave none or one nobody knows.
+def finish_reason(word: str | None, *, has_tool_calls: bool = False) -> FinishReason | None:
+    """The provider's word in one vocabulary: ``None`` for none and for one that nobody knows.
 
-    Nothing is made up: a wire that says ``stop`` after a tool call has said ``stop``.
+    A normal end beside tool calls is ``tool_calls`` on every wire, also where a provider has no word of its own for it
+    (Gemini's ``STOP``, Ollama's ``stop``, Responses' ``completed``): whoever runs the tools must not see which wire
+    answered. The provider's word stands beside it as ``finish_raw`` and in the ledger.
     """
     if not word:
         return None
     failure = finish_failure(word)
     if failure is not None:
         return "content_filter" if failure[0] == "content_filter" else "error"
-    return FINISH_WORDS.get(word.lower())
+    known = FINISH_WORDS.get(word.lower())
+    return "tool_calls" if known == "stop" and has_tool_calls else known
 
 
 CALL_SIZE: Final = 64
@@ -236,7 +239,7 @@ class AnswerBuilder:
             reasoning="".join(self.reasoning),
             tool_calls=calls,
             pre_executed=tuple(self.pre_executed),
-            finish_reason=finish_reason(self.finish_raw),
+            finish_reason=finish_reason(self.finish_raw, has_tool_calls=bool(calls)),
             finish_raw=self.finish_raw,
             usage=self.usage,
             model_reported=self.model,
