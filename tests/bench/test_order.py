@@ -212,3 +212,44 @@ def test_a_file_without_a_chain_gets_one(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(ConfigError, match="cannot be rewritten"):
         write_order(tmp_path / "none.toml", MADE)
+
+
+def test_what_was_not_measured_stays_in_the_chain() -> None:
+    """Nothing is known against it: behind the measured ones, before the sure last place."""
+    text = "".join(
+        f'[providers.custom.{name}]\nuri = "https://{name}.test/v1"\nmodel = "model-{name}"\nkeyless = true\n'
+        f'tier = "{"prepaid" if name == "d" else "free"}"\n'
+        for name in "abcd"
+    )
+    text += "".join(f'[[chain]]\nprovider = "custom.{name}"\n' for name in "cabd")
+    found = parse_config(text, base_dir=Path(), source="zc.toml")
+    made = propose(statistics(measured("a", 18) + measured("b", 12) + measured("d", 9)), found)
+    assert [place.candidate[7] for place in made.places] == ["a", "b", "c", "d"]
+    assert "not measured" in made.places[2].reason
+
+
+def test_a_link_is_written_through(tmp_path: Path) -> None:
+    """The file it leads to is the one that is meant."""
+    real = tmp_path / "real.toml"
+    real.write_text(FILE, encoding="utf-8")
+    link = tmp_path / "zc.toml"
+    link.symlink_to("real.toml")
+    write_order(link, MADE)
+    assert link.is_symlink()
+    assert "deepseek.prepaid" in real.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("header", ["[[ chain ]]", '[["chain"]]', "  [[chain]]"])
+def test_a_header_in_another_form(header: str) -> None:
+    """What TOML allows is understood."""
+    text = with_order(FILE.replace("[[chain]]", header), MADE)
+    assert [link["provider"] for link in tomllib.loads(text)["chain"]] == ["deepseek.prepaid", "groq.free"]
+
+
+@pytest.mark.parametrize(
+    ("tier_of_a", "words"), [("prepaid", "whoever is sure to be there leads"), ("free", "no sure last")]
+)
+def test_what_is_said_of_the_last_place(tier_of_a: str, words: str) -> None:
+    """Not "nobody" where somebody is."""
+    made = propose(statistics(measured("a", 18) + measured("b", 9)), config(a=tier_of_a, b="free"))
+    assert any(words in remark for remark in made.remarks)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fleet import Fleet, profile
-from zc_notebooks.bench.results import Result, Results
+from zc_notebooks.bench.results import Result, Results, ResultsError
 from zc_notebooks.bench.run import Graded, Measured, Settings, measure
 from zc_notebooks.bench.statistics import statistics
 from zc_notebooks.errors import ConfigError
@@ -166,7 +166,7 @@ def test_a_budget_ends_the_run_before_it_is_spent(tmp_path: Path) -> None:
     fleet = fleet_of(tmp_path, {"a": [answer()] * 6})
     done, rows = run(fleet, tmp_path, budget_usd=0.000475)
     assert 0 < done.done < 3
-    assert "budget" in done.stopped
+    assert "the run's budget of $0.000475 has $0.000024 spent" in done.stopped
     assert sum(row.cost_usd or 0 for row in rows) <= 0.000475
     done, rows = run(fleet, tmp_path, budget_usd=1.0)
     assert (len(rows), done.stopped) == (3, "")
@@ -215,3 +215,13 @@ def test_no_prompt_and_no_answer_is_kept(tmp_path: Path) -> None:
     text = b"".join(path.read_bytes() for path in tmp_path.rglob("*.jsonl"))
     assert b"says nobody" not in text
     assert b"What is 40" not in text
+
+
+def test_results_that_cannot_be_written_end_the_run(tmp_path: Path) -> None:
+    """One error of ours, not a group of them."""
+    fleet = fleet_of(tmp_path, {"a": [answer()] * 3})
+    (tmp_path / "results.jsonl").mkdir()
+    results = Results(tmp_path / "results.jsonl")
+    results.done = frozenset  # type: ignore[method-assign]
+    with pytest.raises(ResultsError, match="cannot be written"):
+        asyncio.run(measure(fleet.chain, ITEMS, ["custom.a"], results))

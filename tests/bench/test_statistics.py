@@ -237,3 +237,41 @@ def test_a_file_of_something_else(tmp_path: Path) -> None:
         list(Results(path))
     with pytest.raises(ResultsError, match="cannot be read"):
         list(Results(tmp_path))
+
+
+@pytest.mark.parametrize("line", ["root:x:0:0:root", "hello", "[1]", '{"key":"k","cost_usd":-5}'])
+def test_a_line_of_something_else(tmp_path: Path, line: str) -> None:
+    """Not passed over as if it had been cut off."""
+    path = tmp_path / "results.jsonl"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(ResultsError, match="line 1 is no result"):
+        list(Results(path))
+
+
+@pytest.mark.parametrize(("field", "value"), [("cost_usd", -5.0), ("secs", 1e308), ("output_tokens", -1)])
+def test_impossible_figures_are_no_result(tmp_path: Path, field: str, value: float) -> None:
+    """They would spoil every sum."""
+    file = Results(tmp_path / "results.jsonl")
+    file.append(result("a/m", "t0", "correct"))
+    text = file.path.read_text(encoding="utf-8")
+    made = text.replace('"cost_usd":0.001', f'"{field}":{value}') if field == "cost_usd" else text
+    made = made.replace(f'"{field}":null', f'"{field}":{value:g}')
+    file.path.write_text(made, encoding="utf-8")
+    with pytest.raises(ResultsError, match=field):
+        list(Results(file.path))
+
+
+@given(st.integers(0, 12), st.integers(0, 12))
+def test_what_would_tell_is_always_more(wins: int, losses: int) -> None:
+    """That 4 tasks would tell is no sentence about 7 that did not."""
+    outcomes = ["correct"] * wins + ["wrong"] * losses + ["correct"] * 3
+    others = ["wrong"] * wins + ["correct"] * losses + ["correct"] * 3
+    pair = statistics(run("a/m", outcomes) + run("b/m", others)).pair("a/m", "b/m")
+    assert pair.needed is None or pair.needed > pair.tasks
+
+
+def test_why_nobody_answered_is_kept() -> None:
+    """A wrong model name is not "reached 0 %" alone."""
+    rows = [result("a/m", f"t{n}", "unreachable", why="not found") for n in range(3)]
+    assert statistics(rows).candidate("a/m").missed == "not found"
+    assert statistics(run("a/m", ["correct"])).candidate("a/m").missed == ""

@@ -81,10 +81,22 @@ def propose(found: Statistics, config: Config, *, by: By = "quality", worth_usd:
     places += _middle(left, places[-1][0], found, config)
     if last is not None:
         places.append((last, f"{_profile(config, last).tier}, and reachable in every one of {last.calls} calls"))
-    made = tuple(
-        Place(candidate=item.candidate, pool=_profile(config, item).pool, reason=reason) for item, reason in places
-    )
-    return Proposal(by=by, places=made, remarks=tuple(_remarks(found, config, made)))
+    made = [Place(candidate=item.candidate, pool=_profile(config, item).pool, reason=reason) for item, reason in places]
+    behind = len(made) - (last is not None)
+    made[behind:behind] = _unmeasured(found, config)
+    return Proposal(by=by, places=tuple(made), remarks=tuple(_remarks(found, config, made)))
+
+
+def _unmeasured(found: Statistics, config: Config) -> list[Place]:
+    """Links of the present chain that were not measured: nothing is known against them, so they stay, behind."""
+    known = {item.candidate for item in found.candidates}
+    names = dict.fromkeys(f"{link.provider}/{link.model}" for link in config.chain)
+    reason = "in the chain and not measured: it stays, behind those that were"
+    return [
+        Place(candidate=name, pool=config.profiles[parse_start(name)[0]].pool, reason=reason)
+        for name in names
+        if name not in known
+    ]
 
 
 # -- when nothing may be decided --------------------------------------------------------------------------------------
@@ -173,12 +185,16 @@ def _twin(first: Candidate, left: Sequence[Candidate], config: Config) -> Candid
 
 def _anchor(left: Sequence[Candidate], config: Config) -> Candidate | None:
     """Who stands last: prepaid or local, reachable throughout; the best of them is not wasted on the end."""
-    sure = [
+    sure = _sure(left, config)
+    return sure[-1] if sure else None
+
+
+def _sure(items: Sequence[Candidate], config: Config) -> list[Candidate]:
+    return [
         item
-        for item in left
+        for item in items
         if _profile(config, item).tier in ("prepaid", "local") and item.calls and item.reachability.share == 1.0
     ]
-    return sure[-1] if sure else None
 
 
 def _middle(left: list[Candidate], before: Candidate, found: Statistics, config: Config) -> list[tuple[Candidate, str]]:
@@ -224,8 +240,10 @@ def _remarks(found: Statistics, config: Config, places: Sequence[Place]) -> list
             )
         if item.accuracy.share is None:
             said.append(f"{item.candidate} never answered: nothing is known of its quality")
-    if not any(config.profiles[parse_start(place.candidate)[0]].tier in ("prepaid", "local") for place in places[-1:]):
+    if not _sure(found.candidates, config):
         said.append("nobody prepaid or local was reachable throughout: the chain has no sure last place")
+    elif places[-1].candidate not in {item.candidate for item in _sure(found.candidates, config)}:
+        said.append("whoever is sure to be there leads, and nobody sure is left for the last place")
     pools = [place.pool for place in places]
     if len(pools) > 1 and len(set(pools)) == 1:
         said.append("all places draw on one purse: they fall together")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 
@@ -21,6 +21,12 @@ model declined. ``error``: the request itself was at fault. ``unreachable``: nob
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 ANSWERED: Final[frozenset[Outcome]] = frozenset({"correct", "wrong", "unparsed", "truncated", "refused"})
 """The model itself spoke: these count for quality, the others for reachability."""
+
+
+_BEGINS: Final = b'{"key":"'
+"""How each line begins, and with it one that was cut off."""
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 
 
 class ResultsError(ZcError):
@@ -72,14 +78,14 @@ class Result(Record, frozen=True, kw_only=True):
     reported_model: str | None = None
     call_id: str = ""
     attempts: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    secs: float | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    secs: Amount | None = None
     """Of the answering attempt: request sent to body complete."""
-    first_token_s: float | None = None
-    waited_s: float = 0.0
-    cost_usd: float | None = None
+    first_token_s: Amount | None = None
+    waited_s: Amount = 0.0
+    cost_usd: Amount | None = None
     """Of every attempt of the cell, rejected ones included; ``None`` is unknown."""
     at_least: bool = False
 
@@ -117,6 +123,8 @@ class Results:
         except msgspec.ValidationError as error:
             raise ResultsError(f"{self.path}, line {number} is no result of a measurement: {error}") from None
         except msgspec.DecodeError:
+            if not _BEGINS.startswith(line[: len(_BEGINS)]):
+                raise ResultsError(f"{self.path}, line {number} is no result of a measurement") from None
             self.torn += 1
             return None
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from zc_notebooks.bench.results import Cell, Outcome, Result, Results
-from zc_notebooks.errors import CallError, CandidateFailure, ConfigError, NoPermittedCandidate
+from zc_notebooks.errors import CallError, CandidateFailure, ConfigError, NoPermittedCandidate, ZcError
 from zc_notebooks.ledger.prices import totals
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Reason, Record, Tier
@@ -161,11 +161,14 @@ async def measure(
     for cell, item in left:
         pools.setdefault(run.pool(cell.candidate), []).append((cell, item))
     run.share_between(len(pools))
-    async with asyncio.TaskGroup() as group:
-        for pool, queue in pools.items():
-            waiting = iter(queue)
-            for _ in range(run.width(pool)):
-                group.create_task(run.work(waiting))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for pool, queue in pools.items():
+                waiting = iter(queue)
+                for _ in range(run.width(pool)):
+                    group.create_task(run.work(waiting))
+    except* ZcError as several:
+        raise several.exceptions[0] from None
     return Measured(cells=len(every), before=len(every) - len(left), done=run.done, stopped=run.stopped)
 
 
@@ -231,6 +234,16 @@ class _Run:
         """How many pools are asked at a time."""
         self._pools = max(1, pools)
 
+    def stop(self, error: NoPermittedCandidate) -> None:
+        """A border forbids the next call: what is left stays for a resume."""
+        words = str(error).splitlines()[0]
+        if self._settings.budget_usd is not None and any(row.status == "skipped_budget" for row in error.rows):
+            words = (
+                f"the run's budget of ${self._settings.budget_usd} has ${self._spent:f} spent and is too small for one "
+                f"more call at its highest possible cost"
+            )
+        self.stopped = words
+
     def out(self, candidate: str) -> str | None:
         """Why a candidate is not asked: its quota is not over yet."""
         until, why = self._out.get(candidate, (None, ""))
@@ -263,7 +276,7 @@ class _Attempting:
             try:
                 done = await self._ask()
             except NoPermittedCandidate as error:
-                self._run.stopped = str(error)
+                self._run.stop(error)
                 return None
             except CallError as error:
                 self._rows.extend(error.rows)

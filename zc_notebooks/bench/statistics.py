@@ -7,7 +7,7 @@ two are never mixed: a candidate whose free tier is out is not wrong, it is not 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import mean, quantiles
@@ -59,6 +59,8 @@ class Candidate(Record, frozen=True, kw_only=True):
     p95_s: float | None
     wrong_model: int
     """Answers whose response named another model than was asked for."""
+    missed: str = ""
+    """Why calls got no answer, the most frequent reason in words; blank when all did."""
 
 
 class Pair(Record, frozen=True, kw_only=True):
@@ -185,7 +187,13 @@ def _candidate(name: str, rows: Sequence[Result]) -> Candidate:
         p50_s=_quantile(times, 50),
         p95_s=_quantile(times, 95),
         wrong_model=sum(_other_model(row) for row in answered),
+        missed=_missed(rows),
     )
+
+
+def _missed(rows: Sequence[Result]) -> str:
+    why = Counter(row.why.partition(" until ")[0] for row in rows if not row.answered)
+    return why.most_common(1)[0][0] if why else ""
 
 
 def _other_model(row: Result) -> bool:
@@ -239,10 +247,16 @@ def _pairs(shares: Mapping[str, Mapping[str, float]]) -> tuple[Pair, ...]:
                 tasks,
                 corrected[first, second],
             ),
-            needed=pairs_needed(wins, losses, tasks) if tasks else None,
+            needed=_needed(wins, losses, tasks, len(counted)),
         )
         for (first, second), (wins, losses, difference, tasks) in counted.items()
     )
+
+
+def _needed(wins: int, losses: int, tasks: int, pairs: int) -> int | None:
+    """Tasks that would tell, corrected for the number of pairs; always more than there were."""
+    found = pairs_needed(wins, losses, tasks, confidence=1 - SIGNIFICANT / pairs) if tasks else None
+    return None if found is None else max(found, tasks + 1)
 
 
 def _count(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[int, int, float, int]:

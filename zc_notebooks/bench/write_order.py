@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 from zc_notebooks.bench.order import Proposal, as_chain
 from zc_notebooks.errors import ConfigError
 
+_LINK: Final = re.compile(r"\s*\[\[\s*\"?chain\"?\s*\]\]")
 _OURS: Final = "measured: "
 """How a reason begins that was written here, so that the next order replaces it and no other comment."""
 
@@ -53,7 +55,7 @@ def with_order(text: str, proposal: Proposal) -> str:
 def _parted(text: str) -> str:
     """A blank line between the chain's last block and the table that follows it."""
     lines = text.splitlines(keepends=True)
-    last = max(place for place, line in enumerate(lines) if line.startswith("[[chain]]"))
+    last = max(place for place, line in enumerate(lines) if _LINK.match(line))
     following = next((place for place in range(last + 1, len(lines)) if lines[place].startswith("[")), None)
     if following is not None and lines[following - 1].strip():
         lines.insert(following, "\n")
@@ -61,11 +63,12 @@ def _parted(text: str) -> str:
 
 
 def write_order(path: Path, proposal: Proposal) -> None:
-    """Replaces the file at once; a failure leaves the old one.
+    """Replaces the file (through a link) at once; a failure leaves the old one.
 
     Raises:
         ConfigError: It cannot be read or written.
     """
+    path = path.resolve()
     try:
         text = with_order(path.read_text(encoding="utf-8"), proposal)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -78,6 +79,10 @@ def run(
         emit({"file": str(out), "cells": done.cells, "before": done.before, "done": done.done, "stopped": done.stopped})
     else:
         answer(f"{done.done} cells measured, {done.before} were, of {done.cells}; results in {out}")
+        if find_spec("scipy") is not None and out.exists():
+            for item in _statistics(out, as_json=False).candidates:
+                for words in _oddities(item):
+                    say(words)
         if done.stopped:
             say(f"zc: stopped: {done.stopped}")
     if done.stopped:
@@ -178,8 +183,19 @@ def show_report(
                 for item in found.tasks
             ],
         )
+    for item in found.candidates:
+        for words in _oddities(item):
+            answer(words)
     for pair in found.pairs:
         answer(pair.sentence())
+
+
+def _oddities(item: Candidate) -> Iterator[str]:
+    """What a figure alone does not tell."""
+    if item.wrong_model:
+        yield f"{item.candidate}: another model answered {item.wrong_model} times than was asked for"
+    if item.missed and not item.accuracy.of:
+        yield f"{item.candidate} never answered: {item.missed}"
 
 
 def _figures(item: Candidate) -> tuple[str, ...]:
