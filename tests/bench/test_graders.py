@@ -27,7 +27,7 @@ from zc_notebooks.bench.graders import (
 from zc_notebooks.bench.graders.code import same
 from zc_notebooks.bench.graders.instants import day, minutes
 from zc_notebooks.bench.graders.numerals import kanji_number, number
-from zc_notebooks.bench.text_forms import contains, length, sentences, words
+from zc_notebooks.bench.text_forms import contains, contains_form, has_digit, length, sentences, words
 
 YEN = ("円", "yen", "¥")
 
@@ -68,6 +68,32 @@ YEN = ("円", "yen", "¥")
 def test_one_number_and_nothing_else(text: str, value: str | None) -> None:
     """Width, separators, sign and unit are spelling; two numbers or a hedge are no number."""
     assert number(text, YEN) == (None if value is None else Decimal(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("11.7\\%", "11.7"),
+        ("11.7\\,\\%", "11.7"),
+        ("\\approx 11.7\\text{ percent}", "11.7"),
+        ("11.7 per cent", "11.7"),
+        ("11.7パーセント", "11.7"),
+        ("約11.7%", "11.7"),
+        ("≈ 11.7", "11.7"),
+        ("about 11.7%", "11.7"),
+        ("approximately -11.7", "-11.7"),
+        ("x = 11.7%", "11.7"),
+        ("x = 10 = 11.7", None),
+        ("rate x = 11.7", None),
+        ("about 11.7 or 12", None),
+        ("about about 11.7", None),
+        ("not 11.7", None),
+        ("11.7 hours", None),
+    ],
+)
+def test_a_rounded_number_in_a_formula_or_with_about(text: str, value: str | None) -> None:
+    """Where the task rounds, "about" is no hedge; a unit has several spellings."""
+    assert number(text, ("%",), about=True) == (None if value is None else Decimal(value))
 
 
 @pytest.mark.parametrize(
@@ -174,6 +200,12 @@ def test_one_day_in_many_spellings(text: str) -> None:
         "26年4月5日",
         "20260405",
         "April 2026",
+        "4/5",
+        "04.05.2026",
+        "5-4-2026",
+        "4.25",
+        "13/13/2026",
+        "31/11/2026",
         "5",
         "",
     ],
@@ -181,6 +213,27 @@ def test_one_day_in_many_spellings(text: str) -> None:
 def test_what_is_no_day(text: str) -> None:
     """What half of the world reads otherwise, what the calendar has not, what contradicts itself."""
     assert day(text, 2026) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "month_first", "value"),
+    [
+        ("11/20/2026", False, date(2026, 11, 20)),
+        ("20/11/2026 (Friday)", False, date(2026, 11, 20)),
+        ("20.11.2026", False, date(2026, 11, 20)),
+        ("20-11-2026", False, date(2026, 11, 20)),
+        ("11/20", False, date(2026, 11, 20)),
+        ("5/5/2026", False, date(2026, 5, 5)),
+        ("8／10", True, date(2026, 8, 10)),
+        ("8/10（月）", True, date(2026, 8, 10)),
+        ("8/10（火）", True, None),
+        ("20/11", True, None),
+        ("8/10/2026", True, None),
+    ],
+)
+def test_two_numbers_are_a_day_when_one_reading_is_left(text: str, month_first: bool, value: date | None) -> None:
+    """A day over 12 says which is which; Japanese puts the month first. Otherwise they are no day: unparsed."""
+    assert day(text, 2026, month_first=month_first) == value
 
 
 @given(st.dates(date(2019, 6, 1), date(2099, 12, 31)))
@@ -215,6 +268,24 @@ def test_every_day_reads_back(value: date) -> None:
         ("noon", "12:00"),
         ("正午", "12:00"),
         ("午前9時", "09:00"),
+        ("7.10pm", "19:10"),
+        ("19.10", "19:10"),
+        ("7:10 in the evening", "19:10"),
+        ("7:10 in the morning", "07:10"),
+        ("2 in the afternoon", "14:00"),
+        ("12 at night", "00:00"),
+        ("2 at night", "02:00"),
+        ("深夜0時50分", "00:50"),
+        ("深夜24時50分", "00:50"),
+        ("夜12時", "00:00"),
+        ("夜の7時10分", "19:10"),
+        ("夕方5時", "17:00"),
+        ("朝7時", "07:00"),
+        ("19:10 in the evening", "19:10"),
+        ("19:10 in the morning", None),
+        ("午前7時 pm", None),
+        ("深夜13時", None),
+        ("7.1", None),
         ("9", None),
         ("13:65", None),
         ("30:00", None),
@@ -268,6 +339,57 @@ def test_words_in_a_text(text: str, word: str, found: bool) -> None:
     assert contains(text, word) is found
 
 
+@pytest.mark.parametrize(
+    ("text", "word", "found"),
+    [
+        ("cracks", "crack", True),
+        ("CRACKING", "crack", True),
+        ("since Mondays", "Monday", True),
+        ("Monday's", "Monday", True),
+        ("closing", "close", True),
+        ("closed", "close", True),
+        ("wetting", "wet", True),
+        ("carries", "carry", True),
+        ("it was written", "write", True),
+        ("crackers", "crack", False),
+        ("a closer look", "close", False),
+        ("disclosed", "close", False),
+        ("Maying", "ma", False),
+        ("ネコ", "ねこ", True),
+    ],
+)
+def test_the_other_forms_of_a_word(text: str, word: str, found: bool) -> None:
+    """Inflections are the word; another word made of it is not."""
+    assert contains_form(text, word) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("18h", True), ("９", True), ("٦", True), ("⑨", True), ("m²", True), ("nine", False), ("九", False)],
+)
+def test_digits_of_every_script(text: str, found: bool) -> None:
+    """Also inside a word; a number in words has none."""
+    assert has_digit(text) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("We open at nine a.m. on weekdays.", 1),
+        ("We serve you until six p.m.", 1),
+        ("From nine a.m. Monday to Friday.", 1),
+        ("We come at nine a.m. You leave.", 2),
+        ("Mr. Hall and Dr. Moss wait.", 1),
+        ("Fruit, e.g. plums, is in. Come.", 2),
+        ("Pens etc. are here.", 1),
+        ("I am. You are.", 2),
+    ],
+)
+def test_a_shortened_word_ends_no_sentence(text: str, count: int) -> None:
+    """Titles never; a.m. only where another sentence begins."""
+    assert sentences(text) == count
+
+
 def test_words_and_sentences() -> None:
     """A hyphenated word is one; a decimal point ends no sentence."""
     assert words("A well-kept – secret, 3 of them") == 6
@@ -303,6 +425,28 @@ GRADED: list[tuple[Grader, str, str]] = [
     (Items(items=(("a",), ("b",))), "a, b, a", "wrong"),
     (Items(items=(("a",), ("b",))), "a, b, c", "wrong"),
     (Items(items=(("a",), ("b",)), ordered=True), "b, a", "wrong"),
+    (Items(items=(("a",), ("b",))), "a & b", "correct"),
+    (Items(items=(("a",), ("b",))), "both a and b", "correct"),
+    (Items(items=(("a",), ("b",))), "both", "wrong"),
+    (Items(items=(("a",), ("b",))), "- a\n- b", "correct"),
+    (Items(items=(("a",), ("b",))), "1. a\n2. b", "correct"),
+    (Items(items=(("a",), ("b",))), "2. a\n1. b", "wrong"),
+    (Items(items=(("a",), ("b",))), "aとbの2人", "correct"),
+    (Items(items=(("a",), ("b",))), "aとbの3人", "wrong"),
+    (Items(items=(("さとう",), ("もと",))), "さとうともと", "wrong"),
+    (Items(items=(("さとう",), ("もと",))), "さとう、もと", "correct"),
+    (Items(items=(("a",), ("b",)), remarks=(("x", "y"), ("z",))), "a (x, y) and b (z)", "correct"),
+    (Items(items=(("a",), ("b",)), remarks=(("x", "y"), ("z",))), "a (z) and b", "wrong"),
+    (Items(items=(("a",), ("b",)), remarks=(("x", "y"), ("z",))), "a (not) and b (z)", "wrong"),
+    (Items(items=(("a",), ("b",))), "a > b", "wrong"),
+    (Items(items=(("a",), ("b",)), ordered=True), "a > b", "correct"),
+    (Items(items=(("a",), ("b",)), ordered=True), "a→b", "correct"),
+    (Items(items=(("a",), ("b",)), ordered=True), "a, then b", "correct"),
+    (Items(items=(("a",), ("b",)), ordered=True), "a < b", "wrong"),
+    (Exact(accept=("0201",), ignored=" ()-"), "(02) 0-1", "correct"),
+    (Exact(accept=("0201",), ignored=" ()-"), "(02) 0-2", "wrong"),
+    (Constraints(digits=False), "from 18h on", "wrong"),
+    (Constraints(forbidden=("crack",)), "cracks", "wrong"),
     (Items(items=()), "なし", "correct"),
     (Items(items=()), "a", "wrong"),
     (Constraints(characters=Bounds(least=2, most=3)), "「がぎぐ」", "correct"),
@@ -335,7 +479,33 @@ def test_what_a_grader_says(grader: Grader, answer: str, mark: str) -> None:
     assert bool(grade.why) == (mark != "correct")
 
 
-@pytest.mark.parametrize("piece", [",", " ", "1", "[", "万", "月", "1,", "and ", " と ", "a.", '"', "9月", "ー"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        ",",
+        " ",
+        "1",
+        "[",
+        "万",
+        "月",
+        "1,",
+        "and ",
+        " と ",
+        "a.",
+        '"',
+        "9月",
+        "ー",
+        "(",
+        "a (",
+        "- a\n",
+        "と",
+        "→",
+        "a.m. ",
+        "mr.",
+        "x=",
+        "1/",
+    ],
+)
 def test_a_long_hostile_answer_is_graded_soon(piece: str) -> None:
     """A hundred thousand signs that a careless pattern tries from every place."""
     for grader in {type(grader): grader for grader, _, _ in GRADED}.values():

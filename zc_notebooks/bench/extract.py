@@ -1,7 +1,8 @@
 """Where the answer stands in what a model said. The rule is told to the model and nothing else is looked at.
 
 ``last_line``
-    The last line that begins with ``ANSWER:`` or ``答え：``; its rest, or the next line when its rest is blank.
+    The last line that begins with ``ANSWER:`` or ``答え：``; its rest, or the next line when its rest is blank,
+    with the whole list when that line is the first of one.
 ``code``
     The last closed fenced block.
 ``json``
@@ -18,6 +19,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, Final, Literal
 
 from zc_notebooks.stream_guard.think import strip_think
@@ -41,6 +43,7 @@ _MARKER: Final = re.compile(
     r"^[\s>#*_\-`]*(?:answer|final answer|答え|答|回答|解答)[*_`]*\s*[:：]\s*(.*)$", re.IGNORECASE
 )
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+_ITEM: Final = re.compile(r"\s*(?:[-*+•‣・]\s+|\d{1,2}[.)]\s+)\S")
 _LAYERS: Final = 20
 """How many signs around an answer are taken off."""
 _BOXED: Final = re.compile(r"^\\boxed\{(?:\\text\{)?([^{}]*)\}?\}$")
@@ -63,9 +66,17 @@ def _last_line(text: str) -> str | None:
     for place in range(len(lines) - 1, -1, -1):
         found = _MARKER.match(lines[place])
         if found:
-            rest = next((line for line in (found[1], *lines[place + 1 :]) if bare(line)), "")
-            return bare(rest) or None
+            if bare(found[1]):
+                return bare(found[1])
+            after = next((at for at in range(place + 1, len(lines)) if bare(lines[at])), len(lines))
+            return _listed(lines[after:]) or None
     return None
+
+
+def _listed(lines: list[str]) -> str:
+    """The first line, or all of the list that it begins."""
+    items = list(takewhile(_ITEM.match, lines))
+    return "\n".join(bare(item) for item in items) if len(items) > 1 else bare("".join(lines[:1]))
 
 
 def bare(text: str) -> str:

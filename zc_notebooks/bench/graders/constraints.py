@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from zc_notebooks.bench.graders.base import CORRECT, Grade, Grader, wrong
-from zc_notebooks.bench.text_forms import contains, folded, length, sentences, unwrapped, words
+from zc_notebooks.bench.text_forms import (
+    contains,
+    contains_form,
+    folded,
+    has_digit,
+    length,
+    sentences,
+    unwrapped,
+    words,
+)
 from zc_notebooks.records import Record
 
 
@@ -24,6 +33,9 @@ class Constraints(Grader, frozen=True, kw_only=True, tag="constraints"):
     required: tuple[tuple[str, ...], ...] = ()
     """Of each group at least one wording must stand in the text."""
     forbidden: tuple[str, ...] = ()
+    """An English word stands for its inflected forms too."""
+    digits: bool = True
+    """Whether digits, of any script, may stand in it."""
     characters: Bounds | None = None
     """As a person counts them; line breaks and quotation marks around the whole are not counted."""
     words: Bounds | None = None
@@ -50,8 +62,10 @@ class Constraints(Grader, frozen=True, kw_only=True, tag="constraints"):
 
     def _wording(self, text: str) -> str:
         for word in self.forbidden:
-            if contains(text, word):
+            if contains_form(text, word):
                 return f"a forbidden word stands in it: {word}"
+        if not self.digits and has_digit(text):
+            return "a digit stands in it"
         for group in self.required:
             if not any(contains(text, word) for word in group):
                 return f"a required word is missing: {group[0]}"

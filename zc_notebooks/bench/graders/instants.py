@@ -37,17 +37,33 @@ _DATES: Final = (
     re.compile(rf"(?P<m>{_MONTH})\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?"),
     re.compile(rf"(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m>{_MONTH})\.?(?:,?\s+(?P<y>\d{{4}}))?"),
 )
+_EITHER: Final = re.compile(r"(?P<a>\d{1,2})(?P<sign>[-/.])(?P<b>\d{1,2})(?:(?P=sign)(?P<y>\d{4}))?")
+_HALVES: Final[Mapping[str, tuple[int, int]]] = {
+    **dict.fromkeys(("午前", "am", "朝", "早朝", "in the morning"), (0, 12)),
+    **dict.fromkeys(("午後", "pm"), (12, 24)),
+    **dict.fromkeys(("昼", "in the afternoon"), (11, 19)),
+    **dict.fromkeys(("夕方", "in the evening"), (15, 24)),
+    **dict.fromkeys(("夜", "晩", "at night"), (18, 30)),
+    "深夜": (21, 30),
+    "未明": (0, 6),
+}
+"""Hours that a word leaves possible, the last not included; from 24 on they are the next day's. Never more than twelve,
+so that one reading is left."""
+_TWELVE: Final = frozenset({"午前", "午後", "am", "pm"})
+"""Words of a clock of twelve hours: 13 pm is no time."""
 _TIME: Final = re.compile(
-    r"(?P<half>午前|午後|朝|夜|[ap]\.?m\.?)?\s*(?P<h>\d{1,2})(?:(?::(?P<m>\d{2})|時(?:(?P<jm>\d{1,2})分|(?P<jh>半))?))?"
-    r"\s*(?P<tail>[ap]\.?m\.?)?"
+    r"(?:(?P<half>午前|午後|早朝|朝|昼|夕方|深夜|夜|晩|未明|[ap]\.?m\.?)の?)?\s*"
+    r"(?P<h>\d{1,2})(?:(?:[:.](?P<m>\d{2})|時(?:(?P<jm>\d{1,2})分|(?P<jh>半))?))?"
+    r"\s*(?P<tail>[ap]\.?m\.?|in the (?:morning|afternoon|evening)|at night)?"
 )
 
 
-def day(text: str, year: int | None = None) -> date | None:
+def day(text: str, year: int | None = None, *, month_first: bool = False) -> date | None:
     """The one date that ``text`` is, or ``None``.
 
-    ``year`` is taken where none is written. 04/05/2026 is no date: half of the world reads it the other way. A weekday
-    beside the date must be its own, else the text contradicts itself and is no date.
+    ``year`` is taken where none is written. 04/05/2026 and 4/5 are no dates: half of the world reads them the other
+    way; 11/20/2026 and 20.11.2026 can be read in one way only. With ``month_first``, as in Japanese, 4/5 is April 5.
+    A weekday beside the date must be its own, else the text contradicts itself and is no date.
     """
     if len(text) > LONGEST:
         return None
@@ -55,7 +71,7 @@ def day(text: str, year: int | None = None) -> date | None:
     found = _WEEKDAY.search(whole)
     weekday = next((part for part in found.groups() if part), None) if found else None
     rest = (whole[: found.start()] + whole[found.end() :]).strip() if found else whole
-    value = _day(rest, year)
+    value = _day(rest, year) or _either(rest, year, month_first=month_first)
     return None if value is None or (weekday is not None and _DAYS[weekday] != value.weekday()) else value
 
 
@@ -66,6 +82,19 @@ def _day(text: str, year: int | None) -> date | None:
             parts = found.groupdict()
             return _made(_year(parts.get("era"), parts["y"], year), _month(parts["m"]), int(parts["d"]))
     return None
+
+
+def _either(text: str, year: int | None, *, month_first: bool) -> date | None:
+    """Two numbers without a name, and perhaps a year behind them: a date if only one reading is one."""
+    found = _EITHER.fullmatch(text)
+    if found is None or (found["y"] is None and found["sign"] != "/"):
+        return None
+    one, other = int(found["a"]), int(found["b"])
+    whole = year if found["y"] is None else int(found["y"])
+    if month_first and found["y"] is None:
+        return _made(whole, one, other)
+    readings = {made for made in (_made(whole, one, other), _made(whole, other, one)) if made is not None}
+    return readings.pop() if len(readings) == 1 else None
 
 
 def _year(era: str | None, written: str | None, year: int | None) -> int | None:
@@ -96,7 +125,8 @@ def _digits(text: str) -> str:
 def minutes(text: str) -> int | None:
     """The one time of day that ``text`` is, in minutes after midnight, or ``None``.
 
-    25時 is 1 in the morning, as in a Japanese timetable; 午後12時 and 12 pm are noon, noon and 正午 too.
+    25時 is 1 in the morning, as in a Japanese timetable; 午後12時 and 12 pm are noon, noon and 正午 too; 12 at night is
+    midnight. A word that the hour contradicts makes it no time.
     """
     if len(text) > LONGEST:
         return None
@@ -106,16 +136,23 @@ def minutes(text: str) -> int | None:
     if whole in ("midnight", "午前零時", "深夜零時"):
         return 0
     found = _TIME.fullmatch(whole)
-    if found is None or not (found["half"] or found["tail"] or ":" in whole or "時" in whole):
+    if found is None or not (found["half"] or found["tail"] or found["m"] or "時" in whole):
         return None
     hour, minute = int(found["h"]), int(found["m"] or found["jm"] or (30 if found["jh"] else 0))
-    return _clock(hour, minute, (found["half"] or found["tail"] or "").replace(".", ""))
+    said = [word.replace(".", "") for word in (found["half"], found["tail"]) if word]
+    readings = {_clock(hour, minute, word) for word in said or ("",)}
+    return readings.pop() if len(readings) == 1 else None
 
 
 def _clock(hour: int, minute: int, half: str) -> int | None:
-    late, early = half in ("午後", "夜", "pm"), half in ("午前", "朝", "am")
-    if minute > 59 or hour > (12 if late or early else 29):  # noqa: PLR2004 (a timetable's day ends at 29:59)
+    most = 12 if half in _TWELVE else 29  # a timetable's day ends at 29:59
+    if minute > 59 or hour > most:  # noqa: PLR2004
         return None
-    if late or early:
-        hour = hour % 12 + 12 * late
-    return (hour * 60 + minute) % int(timedelta(days=1).total_seconds() // 60)
+    hours = _hours(hour, *_HALVES[half]) if half else hour
+    return None if hours is None else (hours * 60 + minute) % int(timedelta(days=1).total_seconds() // 60)
+
+
+def _hours(hour: int, first: int, end: int) -> int | None:
+    """The hour that lies in a part of the day; up to 12 it may be one of a clock of twelve hours."""
+    turns = (-12, 0, 12, 24) if hour <= 12 else (0,)  # noqa: PLR2004
+    return next((hour + turn for turn in turns if first <= hour + turn < end), None)

@@ -24,6 +24,15 @@ _SIGNS: Final = {
     "プラス": 1,
     "minus ": -1,
 }
+_SAME_UNITS: Final = (
+    frozenset({"%", "percent", "per cent", "パーセント"}),
+    frozenset({"h", "hr", "hrs", "hour", "hours", "時間"}),
+    frozenset({"kg", "kgs", "kilogram", "kilograms", "kilogramme", "kilogrammes", "キログラム"}),
+)
+_ABOUT: Final = re.compile(r"(?:約|およそ|おおよそ|[~≈≒]|(?:about|approximately|approx\.?|roughly|around|ca\.) )\s*")
+_NAMED: Final = re.compile(r"^[a-z](?:_?\d)? ?= ?", re.IGNORECASE)
+_TEX: Final = ((re.compile(r"\\(?:text|mathrm)\{([^{}]*)\}"), r"\1"), (re.compile(r"\\([%$])"), r"\1"))
+_TEX_SPACES: Final = (("{,}", ","), ("\\,", " "), ("\\ ", " "), ("\\approx", "≈"))
 _DIGITS: Final = {sign: value for value, sign in enumerate("〇一二三四五六七八九")} | {"零": 0}
 _SMALL: Final = {"十": 10, "百": 100, "千": 1000}
 _LARGE: Final = {"万": 10**4, "億": 10**8, "兆": 10**12}
@@ -31,17 +40,20 @@ _GROUP: Final = re.compile(r"([^万億兆]*)([万億兆])")
 _STEP: Final = re.compile(r"([〇零一二三四五六七八九\d,.]*)([十百千])")
 
 
-def number(text: str, units: Sequence[str] = (), *, kanji: bool = False) -> Decimal | None:
+def number(text: str, units: Sequence[str] = (), *, kanji: bool = False, about: bool = False) -> Decimal | None:
     """The one number that ``text`` is, or ``None`` when it is anything else.
 
     Args:
-        text: Nothing but a sign, a number and a unit; "12 or 13" and "about 12" are no number.
-        units: Words that may stand before or after it ("円", "%", "km").
+        text: Nothing but a sign, a number and a unit, also as a formula or as "x = 12"; "12 or 13" is no number.
+        units: Words that may stand before or after it ("円", "%", "km"); other spellings of a unit count as it.
         kanji: Whether 三千二百, 12万3千 and 二〇二六 are numbers.
+        about: Whether "about 12" is one: for a rounded value it is no hedge.
     """
     if len(text) > LONGEST:
         return None
-    rest = _without_unit(unquoted(normal(text)), units)
+    rest = _NAMED.sub("", unquoted(normal(_untexed(text))), count=1)
+    found = _ABOUT.match(rest.casefold()) if about else None
+    rest = _without_unit(rest[found.end() :] if found else rest, units)
     sign, rest = _signed(rest)
     rest = _without_unit(rest, units)
     if _PLAIN.fullmatch(rest):
@@ -50,8 +62,19 @@ def number(text: str, units: Sequence[str] = (), *, kanji: bool = False) -> Deci
     return None if value is None else sign * value
 
 
+def _untexed(text: str) -> str:
+    """What TeX shows of a number with a unit."""
+    for written, shown in _TEX_SPACES:
+        text = text.replace(written, shown)
+    for pattern, shown in _TEX:
+        text = pattern.sub(shown, text)
+    return text
+
+
 def _without_unit(text: str, units: Sequence[str]) -> str:
-    for unit in sorted((normal(unit).casefold() for unit in units), key=len, reverse=True):
+    named = {normal(unit).casefold() for unit in units}
+    spellings = named.union(*(same for same in _SAME_UNITS if same & named))
+    for unit in sorted(spellings, key=lambda unit: (-len(unit), unit)):
         if text.casefold().endswith(unit) and len(text) > len(unit):
             return text[: -len(unit)].strip()
         if text.casefold().startswith(unit) and len(text) > len(unit):

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Final
 
 from zc_notebooks.bench.graders.base import CORRECT, Grade, Grader, unparsed, wrong
 from zc_notebooks.bench.graders.instants import day, minutes
 from zc_notebooks.bench.graders.numerals import LONGEST, number
-from zc_notebooks.bench.text_forms import folded, normal, unquoted
-
-_SEPARATORS: Final = re.compile(r"[,、;/・]| and | と ", re.IGNORECASE)
-_NOTHING: Final = frozenset({"none", "nothing", "なし", "無し", "該当なし", "no one", "nobody", "-", "[]", "{}", "n/a"})
-
-_BRACKETS: Final = frozenset({"[]", "{}", "()"})
+from zc_notebooks.bench.text_forms import normal, unquoted
 
 
 class Exact(Grader, frozen=True, kw_only=True, tag="exact"):
@@ -24,6 +17,8 @@ class Exact(Grader, frozen=True, kw_only=True, tag="exact"):
     accept: tuple[str, ...]
     case: bool = False
     """Whether case makes a difference after all."""
+    ignored: str = ""
+    """Signs that make no difference, such as the blanks and brackets of a telephone number."""
 
     def mark(self, answer: str) -> Grade:
         """Right when the whole answer is one of the accepted."""
@@ -31,7 +26,7 @@ class Exact(Grader, frozen=True, kw_only=True, tag="exact"):
         return CORRECT if said in accepted else wrong("not one of the accepted answers")
 
     def _form(self, text: str) -> str:
-        plain = unquoted(normal(text))
+        plain = unquoted(normal(text)).translate(dict.fromkeys(map(ord, self.ignored)))
         return plain if self.case else plain.casefold()
 
 
@@ -45,10 +40,12 @@ class Number(Grader, frozen=True, kw_only=True, tag="number"):
     """What may stand before or after the number."""
     kanji: bool = False
     """Whether kanji numerals are read."""
+    about: bool = False
+    """Whether "about" may stand before it: the value is a rounded one."""
 
     def mark(self, answer: str) -> Grade:
         """Right when the whole answer is that number."""
-        said = number(answer, self.units, kanji=self.kanji)
+        said = number(answer, self.units, kanji=self.kanji, about=self.about)
         if said is None:
             return unparsed("not a single number in the unit asked for")
         return CORRECT if abs(said - self.value) <= self.tolerance else wrong("another number")
@@ -60,10 +57,12 @@ class Date(Grader, frozen=True, kw_only=True, tag="date"):
     value: date
     year_optional: bool = True
     """Whether a date without a year means the year of ``value``."""
+    month_first: bool = False
+    """Whether 4/5 is April 5, as in Japanese; otherwise it can be read in two ways and is no date."""
 
     def mark(self, answer: str) -> Grade:
         """Right when the whole answer is that day."""
-        said = day(answer, self.value.year if self.year_optional else None)
+        said = day(answer, self.value.year if self.year_optional else None, month_first=self.month_first)
         if said is None:
             return unparsed("not a single date, or one with another day's weekday")
         return CORRECT if said == self.value else wrong("another day")
@@ -88,6 +87,8 @@ class Moment(Grader, frozen=True, kw_only=True, tag="moment"):
 
     value: datetime
     """Without a time zone: what calendar and clock show."""
+    month_first: bool = False
+    """As of :class:`Date`."""
 
     def mark(self, answer: str) -> Grade:
         """Right when the whole answer is that day followed by that time."""
@@ -104,37 +105,7 @@ class Moment(Grader, frozen=True, kw_only=True, tag="moment"):
         whole = unquoted(normal(answer[: LONGEST + 1]))
         for place in range(1, len(whole)):
             head, tail = whole[:place].rstrip(" ,Tt"), whole[place:].lstrip(" ,の").removeprefix("at ")
-            if (day_said := day(head.removesuffix("の"), self.value.year)) and (time_said := minutes(tail)) is not None:
-                return day_said, time_said
+            said = day(head.removesuffix("の"), self.value.year, month_first=self.month_first)
+            if said and (clock := minutes(tail)) is not None:
+                return said, clock
         return None
-
-
-class Items(Grader, frozen=True, kw_only=True, tag="set"):
-    """A set of words: separated by ``, 、 ; / ・``, "and" or と; in any order unless ``ordered``."""
-
-    items: tuple[tuple[str, ...], ...]
-    """The wordings of each member. None at all: the answer is なし or "none"."""
-    ordered: bool = False
-
-    def mark(self, answer: str) -> Grade:
-        """Right when every member is named once and nothing else is."""
-        known = {folded(unquoted(word)): place for place, words in enumerate(self.items) for word in words}
-        members = self._members(answer)
-        if members is None:
-            return unparsed("names nothing, and does not say none either")
-        said = [known.get(item) for item in members]
-        if None in said:
-            return wrong("something that does not belong there")
-        if len(set(said)) < len(said):
-            return wrong("a member is named twice")
-        if len(said) < len(self.items):
-            return wrong("a member is missing")
-        return CORRECT if not self.ordered or said == sorted(said, key=lambda at: at or 0) else wrong("another order")
-
-    @staticmethod
-    def _members(answer: str) -> list[str] | None:
-        whole = unquoted(normal(answer))
-        if folded(whole) in _NOTHING:
-            return []
-        bare = whole[1:-1] if whole[:1] + whole[-1:] in _BRACKETS else whole
-        return [folded(unquoted(item)) for item in _SEPARATORS.split(bare) if item.strip()] or None

@@ -64,7 +64,7 @@ def discount_margin(random: Random, language: Language, level: int) -> Made:
             "What is the profit as a percentage of the price actually paid? Round half up to one decimal."
         )
         wordings = [f"{right}%", str(right), f"{right} percent", f"{right} %"]
-    grader = Number(value=right, units=("%", "percent", "パーセント"))
+    grader = Number(value=right, units=("%",), about=True)
     steps = f"{price} × … = {float(paid):.2f}, {float(cost):.2f}"
     return made(prompt, grader, language, wordings, _wrong(right, *slips), steps)
 
@@ -96,4 +96,6 @@ def average_speed(random: Random, language: Language, level: int) -> Made:
         )
         wordings = [f"{right} km/h", str(right), f"{right}km/h", f"{right} kilometres per hour"]
     units = ("km/h", "kmh", "km", "時速", "キロメートル毎時", "kilometres per hour", "kilometers per hour")
-    return made(prompt, Number(value=right, units=units), language, wordings, _wrong(right, *slips), f"{way} km")
+    return made(
+        prompt, Number(value=right, units=units, about=True), language, wordings, _wrong(right, *slips), f"{way} km"
+    )

@@ -104,7 +104,13 @@ def earliest_date(random: Random, language: Language, level: int) -> Made:
         told = "\n".join(f"- {rule[1]}" for rule in rules)
         since = f"{DAYS_EN[weekday]}, {written(start, 'en')}"
         prompt = f"What is the earliest day on or after {since} that keeps all rules?\n{told}"
-    return made(prompt, Date(value=right), language, wordings(right, language), _slips(right, slips, language))
+    return made(
+        prompt,
+        Date(value=right, month_first=language == "ja"),
+        language,
+        wordings(right, language),
+        _slips(right, slips, language),
+    )
 
 
 def nth_weekday(year: int, month: int, weekday: int, place: int) -> date:
@@ -128,7 +134,13 @@ def relative_date(random: Random, language: Language, level: int) -> Made:
         prompt = f"今日は{written(today, 'ja')}（{DAYS_JA[today.weekday()]}）です。{japanese}は何年何月何日ですか。"
     else:
         prompt = f"Today is {DAYS_EN[today.weekday()]}, {written(today, 'en')}. Which date is {english}?"
-    return made(prompt, Date(value=right), language, wordings(right, language), _slips(right, slips, language))
+    return made(
+        prompt,
+        Date(value=right, month_first=language == "ja"),
+        language,
+        wordings(right, language),
+        _slips(right, slips, language),
+    )
 
 
 Phrase = tuple[str, str, date, list[date]]

@@ -61,7 +61,7 @@ def without_a_word(random: Random, language: Language, level: int) -> Made:
         quoted = " or ".join(f'"{word}"' for word in forbidden)
         prompt = (
             f'Write one sentence of {least} to {most} words that uses both "{thing}" and "{other}" '
-            f"but not the word {quoted}."
+            f"but no form of the word {quoted}."
         )
         wrong = [
             f"{good[:-1]}, {forbidden[0]}.",

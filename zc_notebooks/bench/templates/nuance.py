@@ -64,7 +64,7 @@ def _late_clock_ja(random: Random, level: int) -> Made:
         f"{day.month}月{day.day}日{hours + 24}時{minutes}分",
     ]
     value = datetime(on.year, on.month, on.day, hours, minutes)  # noqa: DTZ001 (what a clock shows)
-    return made(prompt, Moment(value=value), "ja", right, wrong)
+    return made(prompt, Moment(value=value, month_first=True), "ja", right, wrong)
 
 
 def who_did_it(random: Random, language: Language, level: int) -> Made:
