@@ -34,6 +34,7 @@ from zc_notebooks.bench.extract import Rule, extract, is_json
         ("ANSWER: 12.5\n(rounded)", "12.5"),
         ("ANSWER:\n- a\n- b\n\nBoth.", "- a\n- b"),
         ("ANSWER:\n1. **a**\n2. b\n- c\nd", "1. **a**\n2. b\n- c"),
+        ("ANSWER:\n\n- a\n\n- b", "- a\n- b"),
         ("ANSWER:\n- a\nb", "- a"),
         ("ANSWER: a\n- b\n- c", "a"),
         ("<think>ANSWER: 1</think>ANSWER: 12.5", "12.5"),

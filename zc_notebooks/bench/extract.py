@@ -75,7 +75,7 @@ def _last_line(text: str) -> str | None:
 
 def _listed(lines: list[str]) -> str:
     """The first line, or all of the list that it begins."""
-    items = list(takewhile(_ITEM.match, lines))
+    items = list(takewhile(_ITEM.match, filter(bare, lines)))
     return "\n".join(bare(item) for item in items) if len(items) > 1 else bare("".join(lines[:1]))
 
 

@@ -9,9 +9,9 @@ from zc_notebooks.bench.graders.base import CORRECT, Grade, Grader, unparsed, wr
 from zc_notebooks.bench.graders.numerals import kanji_number
 from zc_notebooks.bench.text_forms import folded, normal, unquoted
 
-_SEPARATORS: Final = re.compile(r"[,、;/・&+\n]| and | と ", re.IGNORECASE)
-_STEPS: Final = re.compile(r"[,、;/・&+\n]| and | と |[-=]*>|[→⇒➡⟶]|,? then | [-–—] ", re.IGNORECASE)
-"""What stands between the members of an order."""
+_SEPARATORS: Final = re.compile(r"[,、;/・&+\n]| and | と |および|及び", re.IGNORECASE)
+_STEPS: Final = re.compile(r"[,、;/・&+\n]| and | と |[-=]*>|[→⇒➡⟶]|,? then | [-–—] |(?<=\b\w)-(?=\w\b)", re.IGNORECASE)
+"""What stands between the members of an order; a bare hyphen only between single letters."""
 _BULLET: Final = re.compile(r"\s*(?:[-*+•‣・]\s*|(\d{1,2})(?:[.)]|\s*、)\s*)(?=\S)")
 _COUNT: Final = re.compile(r"(?:の|、?以上)?\s*\(?(?:の|以上)?(\d{1,2}|[二三四五六七八九十])(?:人|名|社|つ|個)\)?$")
 _BOTH: Final = re.compile(r"both (?:of )?", re.IGNORECASE)
