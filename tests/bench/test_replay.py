@@ -196,6 +196,16 @@ def test_near_in_time_is_observed_and_between_is_interpolated() -> None:
     assert found.bounds.answered == (4, 5)
 
 
+@pytest.mark.parametrize(("tier", "observed"), [("prepaid", 2), ("metered", 2), ("free", 0)])
+def test_the_own_answer_of_a_paid_one_is_observed_at_any_load(tier: str, observed: int) -> None:
+    """That a paid one was never seen to carry more takes nothing from what it answered; a free one may be spent."""
+    rows = [answered(f"f{number}", 60 * number, "free.x") for number in range(8)]
+    rows += [answered(f"p{number}", 480 + 60 * number, "paid.x", tier=tier) for number in range(2)]
+    found = replay(rows, ["paid.x"])
+    assert found.coverage.observed == observed
+    assert found.bounds.answered[0] == 2
+
+
 def test_an_episode_holds_until_it_is_over() -> None:
     """A day's quota is out from the level it ran out at until its reset, however the order is."""
     midnight = NOON.replace(hour=0) + timedelta(days=1)

@@ -13,6 +13,7 @@ from tests.ledger.rows import row
 from zc_notebooks.cli.app import run as zc
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.notebook.report import ReportError, make_report
+from zc_notebooks.resources import resource
 
 PARAMETERS = "ledger_path = 'x'\nsince = ''\nlimit = 3"
 CHART = """import polars as pl
@@ -103,6 +104,20 @@ def test_a_report_that_cannot_be_made(
     assert not (tmp_path / "out.html").exists()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_stopped_report_is_plain_text(tmp_path: Path, ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel colours its errors; what the command says has no escape sequences."""
+    made = new_notebook()
+    coloured = 'raise ValueError("\\x1b[1;31mred\\x1b[0m")'
+    made.cells = [new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}), new_code_cell(coloured)]
+    nbformat.write(made, tmp_path / "bad.ipynb")
+    assert zc(["report", str(tmp_path / "bad.ipynb"), "--ledger", str(ledger)]) == 2
+    said = capsys.readouterr().err
+    assert "ValueError: red" in said
+    assert "\x1b" not in said
+    assert len(said.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -141,3 +156,68 @@ def test_the_shipped_reports(tmp_path: Path, kind: str) -> None:
     text = make_report(kind, tmp_path / "out.html", ledger=folder).read_text(encoding="utf-8")
     assert "About this report" in text
     assert text.count("<svg") >= 2
+
+
+SAMPLE = resource("data", "sample_ledger")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("kind", "period"),
+    [
+        ("outage", {"since": "2026-09-08"}),
+        ("cost", {"since": "2026-09-08", "until": "2026-09-09T12:00"}),
+    ],
+)
+def test_the_same_period_is_the_same_report(tmp_path: Path, kind: str, period: dict[str, str]) -> None:
+    """Byte by byte, whatever the order in which rows are grouped."""
+    first, second = (
+        make_report(kind, tmp_path / name, ledger=SAMPLE, parameters=period).read_bytes()
+        for name in ("a.html", "b.html")
+    )
+    assert first == second
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("period", "words"),
+    [
+        ({"since": "24h"}, "would have been"),
+        ({"until": "2026-09-07T06:00"}, "nobody was out"),
+    ],
+)
+def test_a_period_of_an_old_ledger(tmp_path: Path, period: dict[str, str], words: str) -> None:
+    """A relative one counts back from the last row; one in which nothing was refused is calm."""
+    text = make_report("outage", tmp_path / "a.html", ledger=SAMPLE, parameters=period).read_text(encoding="utf-8")
+    assert words in text
+    assert "nothing to replay" not in text
+
+
+@pytest.mark.parametrize("kind", ["outage", "cost"])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--since", "2027-01-01"], "has no rows in this period: they go from 2026-09-07 00:0"),
+        (["--until", "2020-01-01"], "choose --since and --until among them"),
+        (["--ledger", "empty"], "empty has no rows yet: there is nothing to report"),
+        (["--since", "long ago"], "is no time"),
+    ],
+)
+def test_a_period_without_rows(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    arguments: list[str],
+    words: str,
+) -> None:
+    """One sentence, status 2, no file; no kernel is started for it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("nbclient.NotebookClient.execute", lambda *_: pytest.fail("a kernel was started"))
+    (tmp_path / "empty").mkdir()
+    own = [] if "--ledger" in arguments else ["--ledger", str(SAMPLE)]
+    assert zc(["report", kind, *arguments, *own]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert len(said.splitlines()) == 1
+    assert list(tmp_path.glob("*.html")) == []

@@ -1,8 +1,9 @@
 """What a candidate would have answered at a time: from what it did answer, and how sure that is.
 
 Three grades. ``observed``: this very call asked it, or somebody did near enough in time, with no more used of its
-quotas than then. ``interpolated``: from its quotas (:mod:`~zc_notebooks.bench.load`) and from what it did before and
-after. ``unknown``: nobody asked it within reach, or more is wanted of it than it was ever seen to carry. Unknown is
+quotas than then; the own answer of a paid one that never ran out stands at any load. ``interpolated``: from its quotas
+(:mod:`~zc_notebooks.bench.load`) and from what it did before and after. ``unknown``: nobody asked it within reach, or
+more is wanted of it than it was ever seen to carry. Unknown is
 never success in silence: a candidate nobody ever asked is taken to fail, and so is a free one beyond its known load;
 a paid one is taken to carry more, and one that was last seen long ago to be as it was then. All of that is doubtful,
 and the bounds of a replay count it both ways.
@@ -121,6 +122,8 @@ class Oracle:
             if by_load:
                 if own.verdict is not None and fit.reason == own.verdict.reason and fit.verdict is not None:
                     return level >= then - slack
+            elif fit.verdict is None and variant.entry.profile.tier in _ASSUMED_PAID:
+                continue  # no limit was ever met: that nobody saw it carry more takes nothing from its own answer
             elif level > then + slack and level > fit.below:
                 return False
         return True

@@ -126,7 +126,7 @@ def _told_failures(counted: pl.DataFrame, *, daily: bool, first: datetime, last:
         judged, failed = line["judged"].sum(), line["failed"].sum()
         words = f"{name[0]}: {failed:,} of {judged:,} failed"
         if failed:
-            worst = line.sort("percent", "failed", descending=True).row(0, named=True)
+            worst = line.sort("percent", "failed", "place", descending=[True, True, False]).row(0, named=True)
             when = f"{worst['place']:02d}:00" if daily else f"{first + timedelta(hours=worst['place']):%m-%d %H}:00"
             words += f", worst at {when} with {worst['percent']:.0f} of 100"
         parts.append(words)
@@ -212,7 +212,7 @@ def _bars(frame: pl.DataFrame, marks: Sequence[Mark], now: datetime | None) -> p
             one["last_at"],
             False,
         )
-        for one in frame.sort("begin_at").to_dicts()
+        for one in frame.sort("begin_at", "provider_ref", "model", "kind", "credential_id").to_dicts()
     ]
     rows += [
         (

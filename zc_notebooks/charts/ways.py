@@ -81,7 +81,9 @@ def _apart(points: pl.DataFrame) -> pl.DataFrame:
     taken: list[tuple[float, float]] = []
     heights: dict[str, float] = {}
     width = max(float(value) for value in points["p95_s"]) * 0.45
-    for name, x, y in points.sort("percent", descending=True).select("name", "p50_s", "percent").rows():
+    for name, x, y in (
+        points.sort("percent", "name", descending=[True, False]).select("name", "p50_s", "percent").rows()
+    ):
         place = y + 4
         while any(abs(place - other) < _APART and abs(x - left) < width for left, other in taken):
             place -= _APART

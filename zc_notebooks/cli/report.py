@@ -15,7 +15,9 @@ from zc_notebooks.cli.output import answer, emit
 def report(
     kind: Annotated[str, typer.Argument(help="outage, cost, or a notebook of your own.")],
     out: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file; report-KIND.html here.")] = None,
-    since: Annotated[str, typer.Option(help="24h, 7d, a date or an instant; everything unless given.")] = "",
+    since: Annotated[
+        str, typer.Option(help="24h, 7d (to the last row), a date or an instant; everything unless given.")
+    ] = "",
     until: Annotated[str, typer.Option(help="A date or an instant.")] = "",
     ledger: Folder = None,
     code: Annotated[bool, typer.Option("--code", help="Show the cells' code, folded.")] = False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 import platform
+import re
 import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from zc_notebooks.errors import ZcError
+from zc_notebooks.ledger.period import period
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.redact import redact
 from zc_notebooks.resources import resource
@@ -28,8 +30,15 @@ PACKAGES: Final = ("zc-notebooks", "duckdb", "polars", "altair")
 LIMIT_S: Final = 120
 """Seconds for one cell."""
 
+_ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+"""Colours and the like, which a kernel gives to the lines of an error."""
+_ROWS: Final = """
+select count(*) as rows
+from attempts
+where t >= coalesce($since::timestamptz, '-infinity') and t < coalesce($until::timestamptz, 'infinity')
+"""
 _HASH: Final = """
-select coalesce(md5(string_agg(line, '' order by call_id, ordinal)), 'empty') as hash, count(*) as rows
+select coalesce(md5(string_agg(line, '' order by call_id, ordinal, line)), 'empty') as hash, count(*) as rows
 from (
     select call_id, ordinal, md5(concat_ws('|', call_id, ordinal, t, provider_ref, model, status, reason, accepted,
         input_tokens, output_tokens, cost_usd)) as line
@@ -67,7 +76,9 @@ def make_report(
         code: Whether the cells' code is shown.
 
     Raises:
-        ReportError: There is no such kind or parameter, a package is missing, or a cell failed.
+        ReportError: There is no such kind or parameter, a package is missing, a cell failed, or the ledger has no rows
+            in the period of a report of :data:`KINDS`.
+        LedgerError: A bound of that period cannot be read.
     """
     path = _notebook_of(kind)
     if not ledger.is_dir():
@@ -84,6 +95,8 @@ def make_report(
     except Exception as error:  # noqa: BLE001 (whatever is wrong with a file of the user's)
         raise ReportError(f"{path} cannot be read as a notebook ({_last_line(str(error))})") from None
     _inject(notebook, given)
+    if kind in KINDS:
+        _some_rows(ledger, given)
     with tempfile.TemporaryDirectory(prefix="zc-report-") as folder:
         client = NotebookClient(
             notebook,
@@ -95,7 +108,7 @@ def make_report(
         try:
             client.execute()
         except CellExecutionError as error:
-            raise ReportError(f"the notebook of the report stopped: {redact(_last_line(str(error)))}") from None
+            raise ReportError(f"the notebook of the report stopped: {redact(_last_line(_plain(str(error))))}") from None
     _write(out, _page(Path(kind).stem, notebook, _about(ledger, given), code=code))
     return out
 
@@ -108,6 +121,21 @@ def _notebook_of(kind: str) -> Path:
             f"there is no report {kind!r}: one of {', '.join(KINDS)}, or a notebook of your own (….ipynb)"
         )
     return resource("notebooks", KINDS[kind])
+
+
+def _some_rows(ledger: Path, given: Mapping[str, Any]) -> None:
+    """Says that a period is empty before a kernel is started; "24h" counts back from the last row, as the cells do."""
+    store = Ledger(ledger)
+    ((first, last),) = store.sql("select min(t), max(t) from attempts").rows()
+    if last is None:
+        raise ReportError(f"the ledger {ledger} has no rows yet: there is nothing to report")
+    since, until = period(given.get("since"), given.get("until"), now=last)
+    (count,) = store.sql(_ROWS, {"since": since, "until": until})["rows"]
+    if not count:
+        raise ReportError(
+            f"the ledger {ledger} has no rows in this period: they go from {first:%Y-%m-%d %H:%M} to "
+            f"{last:%Y-%m-%d %H:%M} UTC; choose --since and --until among them"
+        )
 
 
 def _inject(notebook: Any, given: Mapping[str, Any]) -> None:
@@ -168,7 +196,7 @@ def _cell(cell: Any, *, code: bool) -> str:
 def _output(output: Any) -> str:
     """The richest form that needs no script."""
     if output.output_type == "stream":
-        return f"<pre>{html.escape(redact(output.text))}</pre>"
+        return f"<pre>{html.escape(redact(_plain(output.text)))}</pre>"
     data = output.get("data", {})
     if "image/svg+xml" in data:
         return f"<figure>{data['image/svg+xml']}</figure>"
@@ -178,6 +206,10 @@ def _output(output: Any) -> str:
     if "text/html" in data and "<script" not in data["text/html"]:
         return str(data["text/html"])
     return f"<pre>{html.escape(redact(str(data.get('text/plain', ''))))}</pre>"
+
+
+def _plain(text: str) -> str:
+    return _ANSI.sub("", text)
 
 
 def _last_line(text: str) -> str:
