@@ -174,6 +174,11 @@ def visible(text: str) -> str:
     return text if text.isprintable() else text.translate(_UNSEEN)
 
 
+def one_line(text: str) -> str:
+    """:func:`safe` text for a cell of a table: line ends and tabs are pictures too, so that a row stays a row."""
+    return visible(redact(text)).translate({9: 0x2409, 10: 0x240A})
+
+
 def safe(text: str) -> str:
     """``text`` without secrets and without control characters: every sentence that a terminal may show."""
     return visible(redact(text).replace("\r\n", "\n"))

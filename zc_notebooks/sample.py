@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -22,8 +23,9 @@ from typing import Any, Final
 
 from zc_notebooks.chain import Chain
 from zc_notebooks.config.load import parse_config
-from zc_notebooks.errors import CallError, ConfigError
+from zc_notebooks.errors import CallError, ConfigError, LedgerError
 from zc_notebooks.lab import Lab, LabClock, Scenario, load_scenario
+from zc_notebooks.ledger.append import LedgerWarning
 from zc_notebooks.records import HttpRequest, HttpResponse
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.transport import AsyncTransport
@@ -51,13 +53,19 @@ def write_sample(
         told: Called with (calls made, calls in all).
 
     Raises:
-        ConfigError: The folder holds something.
+        ConfigError: The folder holds something, or cannot be read.
+        LedgerError: A row could not be written (a full disk, a folder that is not ours): no sample has gaps.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    try:
+        taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    except OSError as problem:
+        raise ConfigError(f"{folder} cannot be read ({problem.strerror}): name a new folder") from None
+    if taken:
         raise ConfigError(f"{folder} holds something already: name a new folder for the sample ledger")
     scenario = load_scenario("outage")
     clock = LabClock(scenario.start, frozen=True)
-    with Lab(scenario, clock=clock, seed=seed, latency=0.0) as lab:
+    with Lab(scenario, clock=clock, seed=seed, latency=0.0) as lab, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LedgerWarning)  # the first lost row ends it with an error
         return asyncio.run(_Story(lab, clock, scenario, folder, seed, told).tell(days))
 
 
@@ -103,11 +111,17 @@ class _Story:
                     self._clock.advance(ahead)
                 with suppress(CallError):
                     await act()
+                self._written()
                 if self._told is not None:
                     self._told(place, len(steps))
         finally:
             await self._chain.aclose()
         return len(steps)
+
+    def _written(self) -> None:
+        writer = self._chain.writer
+        if writer.lost:
+            raise LedgerError(f"the sample ledger could not be written to {writer.folder}: {writer.trouble}")
 
     def _moments(self, days: int) -> list[timedelta]:
         """When the batch asks: in the first ten minutes of each hour, a little more each day."""

@@ -51,7 +51,9 @@ _ZONES: Final = {
 _DAY: Final = timedelta(days=1)
 _NEAR: Final = timedelta(minutes=2)
 _EPISODES: Final = """
-select pool, credential_id, coalesce(model, '') as model, begin_at, coalesce(end_at, back_at) as end_at
+select pool, credential_id, coalesce(model, '') as model, begin_at,
+    -- A reset years ahead is a mistake, and not known.
+    case when coalesce(end_at, back_at) < begin_at + interval 400 day then coalesce(end_at, back_at) end as end_at
 from exhaustion
 where kind <> 'minute_limit' and ($1::timestamptz is null or begin_at >= $1) and begin_at < $2
 order by begin_at

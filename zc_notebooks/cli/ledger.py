@@ -12,7 +12,7 @@ import typer
 
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, report, say, table
-from zc_notebooks.errors import ZcError
+from zc_notebooks.errors import LedgerError, ZcError
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -54,11 +54,19 @@ def open_ledger(folder: Path | None) -> Ledger:
     return opened
 
 
-def folder_of(folder: Path | None) -> Path:
-    """``folder``, else the configured ledger's, else the embedded lab's."""
+def folder_of(folder: Path | None, *, new: bool = False) -> Path:
+    """``folder``, else the configured ledger's, else the embedded lab's.
+
+    Raises:
+        LedgerError: ``folder`` is named and not there, though it may not be ``new``. The configured one may be.
+    """
     from zc_notebooks.places import ledger_folder
 
-    return folder if folder is not None else ledger_folder(configured())
+    if folder is None:
+        return ledger_folder(configured())
+    if not new and not folder.expanduser().exists():
+        raise LedgerError(f"there is no folder {folder}: name a ledger's folder with --ledger, or leave that out")
+    return folder
 
 
 def configured() -> Config | None:

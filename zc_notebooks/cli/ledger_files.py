@@ -28,7 +28,7 @@ def import_rows(
     from zc_notebooks.ledger.importing import import_file
 
     try:
-        found = import_file(file, folder_of(ledger))
+        found = import_file(file, folder_of(ledger, new=True))
     except ZcError as error:
         report(error, as_json=as_json)
     if as_json:
@@ -80,7 +80,7 @@ def export(
         if file is not None:
             done = {"file": str(file), "rows": source.export(file, since=since, until=until, force=force)}
         elif otel is not None:
-            done = {"file": str(otel), "calls": spans.export(source, otel, since=since, until=until)}
+            done = {"file": str(otel), "calls": spans.export(source, otel, since=since, until=until, force=force)}
         else:
             done = {"spans": send(source, since=since, until=until)}
     except ZcError as error:

@@ -22,7 +22,7 @@ from zc_notebooks.errors import (
     ZcError,
 )
 from zc_notebooks.markup import aligned, screened
-from zc_notebooks.redact import redact, safe
+from zc_notebooks.redact import one_line, redact, safe
 
 OK: Final = 0
 USAGE: Final = 2
@@ -73,9 +73,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    drawn = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        drawn.add_column(Text(one_line(column)))  # a query may name its columns anything
     for row in rows:
-        drawn.add_row(*(Text(safe(cell)) for cell in row))
+        drawn.add_row(*(Text(one_line(cell)) for cell in row))
     Console().print(drawn)
 
 

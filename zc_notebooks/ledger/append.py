@@ -105,6 +105,11 @@ class LedgerWriter:
         """How many rows this process could not write."""
         return self._losses.count
 
+    @property
+    def trouble(self) -> str:
+        """Why the last lost row was lost, in the system's words; empty when none was."""
+        return self._losses.why
+
     def __repr__(self) -> str:
         return (
             f"LedgerWriter({self.folder.name}, {self.lost} lost)" if self.lost else f"LedgerWriter({self.folder.name})"
@@ -193,14 +198,14 @@ class _Losses:
         self._lock = threading.Lock()
         self._untold: dict[str, list[int]] = {}
         self._untold_rows = 0
-        self._why = ""
+        self.why = ""
         self._told = False
 
     def add(self, row: AttemptRow, problem: Exception) -> None:
         with self._lock:
             self.count += 1
             self._untold_rows += 1
-            self._why = (problem.strerror if isinstance(problem, OSError) else None) or type(problem).__name__
+            self.why = (problem.strerror if isinstance(problem, OSError) else None) or type(problem).__name__
             call = str(getattr(row, "call_id", "?"))
             if call in self._untold or len(self._untold) <= _NAMED_CALLS:
                 self._untold.setdefault(call, []).append(getattr(row, "ordinal", -1))
@@ -222,7 +227,7 @@ class _Losses:
         named = list(self._untold.items())[:_NAMED_CALLS]
         calls = "; ".join(f"call {call}, {_numbers(ordinals)}" for call, ordinals in named)
         calls += "; and others" if sum(len(ordinals) for _, ordinals in named) < self._untold_rows else ""
-        where = f"the ledger {self._folder} ({self._why})"
+        where = f"the ledger {self._folder} ({self.why})"
         return redact(
             f"{number} {more}{word} could not be written to {where}: {calls}. "
             "The call itself is not affected; later rows are tried again."

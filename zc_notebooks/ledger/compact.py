@@ -13,7 +13,7 @@ removes both. Nothing is decided by a clock except retention and segments of pas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -56,12 +56,15 @@ class Compaction(Record, frozen=True, kw_only=True):
     """Segments that are still written."""
     left: Mapping[str, str] = {}
     """Segments left as they are → why."""
+    not_retained: Mapping[str, str] = {}
+    """Files in which rows older than what is kept may be left → why they were not dropped."""
 
     def __str__(self) -> str:
         parts = [f"{self.rows:,} rows of {self.segments:,} segments compacted"]
         parts += [f"{self.dropped:,} old rows dropped"] if self.dropped else []
         parts += [f"{self.files:,} Parquet files", f"{self.open:,} segments still written"]
         parts += [f"{name} left as it is ({why})" for name, why in sorted(self.left.items())]
+        parts += [f"old rows in {name} are kept ({why})" for name, why in sorted(self.not_retained.items())]
         return ", ".join(parts)
 
 
@@ -117,13 +120,15 @@ class _Run:
         if self._cutoff is not None:
             self._retain(self._cutoff)
         listing = self._lister.look()
+        still_written = listing.segments.keys() - listing.taken.keys() - self._left.keys()
         return Compaction(
             segments=self._segments,
             rows=self._rows,
             dropped=self._dropped,
             files=len(listing.compacted),
-            open=len(listing.segments.keys() - listing.taken.keys() - self._left.keys()),
+            open=len(still_written),
             left=self._left,
+            not_retained={} if self._cutoff is None else self._left | _begun_before(self._cutoff, still_written),
         )
 
     def _tidy(self) -> None:
@@ -215,6 +220,12 @@ class _Run:
         for name in files:
             with suppress(OSError):
                 self._disk.unlink(self._folder / name)
+
+
+def _begun_before(cutoff: datetime, names: Iterable[str]) -> dict[str, str]:
+    """Segments of a day before what is kept → why their rows stay."""
+    days = {name: parsed.day for name in names if (parsed := parse_name(name)) is not None}
+    return {name: "it is still written" for name, day in days.items() if day < cutoff.date()}
 
 
 def _still_there(listing: Listing) -> dict[str, Part]:

@@ -19,8 +19,9 @@ with asked as (
     where kind = 'attempt' and ($1::timestamptz is null or t >= $1) and ($2::timestamptz is null or t < $2)
 ), counted as (
     select *,
-        cast(if(refused, coalesce(cost_usd, 0), cost_usd) as decimal(38, 12)) as usd,
-        not refused and (cost_usd is null or input_tokens is null or output_tokens is null) as unpriced
+        try_cast(case when refused and cost_usd is null then 0 when abs(cost_usd) <= 1e9 then cost_usd end
+            as decimal(38, 12)) as usd,
+        not refused and (usd is null or input_tokens is null or output_tokens is null) as unpriced
     from asked
 )
 select
@@ -32,7 +33,8 @@ select
     cast(sum(usd) filter (where not accepted) as varchar) as rejected
 from counted
 """
-"""Decimals, so that the sum is exact and the same in any order; twelve places hold every list price times a token."""
+"""A price of a billion is a mistake, and not known. Decimals, so that the sum is exact and the same in any order;
+twelve places hold every list price times a token."""
 
 
 class EffectiveCost(Record, frozen=True, kw_only=True):

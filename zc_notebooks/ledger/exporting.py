@@ -45,9 +45,19 @@ def place(file: Path | str, folder: Path, *, force: bool = False) -> Path:
     path = Path(file).expanduser().absolute()
     if path.suffix not in _COPIES:
         raise LedgerError(f"{path.name}: an export is a file that ends in {', '.join(_COPIES)}")
+    return free(path, folder, force=force)
+
+
+def free(file: Path | str, folder: Path, *, force: bool = False) -> Path:
+    """``file`` as an absolute path that may be written, whatever it ends in.
+
+    Raises:
+        LedgerError: The name is taken (unless ``force``), or lies in the ledger's own folder.
+    """
+    path = Path(file).expanduser().absolute()
     if path.parent.resolve() == folder.resolve():
         raise LedgerError(f"{path.name} would lie in the ledger's own folder; choose another place")
-    if path.exists() and not force:
+    if (path.exists() or path.is_symlink()) and not force:
         raise LedgerError(f"{path.name} is there already; choose another name, or --force to replace it")
     return path
 

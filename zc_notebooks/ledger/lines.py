@@ -137,6 +137,11 @@ def _more(line: bytes) -> str | None:
     return msgspec.json.encode(value).decode() if value else None
 
 
+def decode(line: bytes) -> Any:
+    """One line that :func:`judge` calls a row, with its columns as attributes."""
+    return _decoder.decode(line)
+
+
 def decode_rows(rows: bytes) -> Iterator[tuple[Any, ...]]:
     """Values of each row in the order of the schema. For what the columnar reader cannot take; slow."""
     return (msgspec.structs.astuple(row) for row in _decoder.decode_lines(rows))

@@ -20,6 +20,7 @@ import msgspec
 
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger import genai
+from zc_notebooks.ledger.exporting import free
 from zc_notebooks.ledger.period import When, period
 from zc_notebooks.ledger.row import DUCKDB_TYPES
 from zc_notebooks.records import Record
@@ -41,6 +42,8 @@ select attempts.* from attempts join chosen using (call_id) order by began, call
 """
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_LONGEST_S: Final = 1e9
+"""Seconds (three decades) beyond which a length is a mistake: 64 bits of nanoseconds do not hold much more."""
 _STANDARD: Final = frozenset({*genai.COLUMNS, "t", "secs", "kind", "finish_reason"})
 """Columns that the span itself or an attribute of the conventions carries."""
 
@@ -110,7 +113,8 @@ def attempt_span(row: Columns) -> OtelSpan:
     known = {genai.OPERATION: genai.CHAT, genai.PROVIDER: _provider(row["provider_ref"]), **_conventional(row)}
     if failed:
         known[genai.ERROR] = row["status"].removeprefix("http_")
-    if row["secs"] is None:
+    secs = row["secs"] if row["secs"] is not None and abs(row["secs"]) <= _LONGEST_S else None
+    if secs is None:
         known["zc.secs_unknown"] = True
     return OtelSpan(
         trace_id=_trace(row),
@@ -119,7 +123,7 @@ def attempt_span(row: Columns) -> OtelSpan:
         name=f"{genai.CHAT} {row['model']}",
         kind="client",
         begin_ns=begin,
-        end_ns=begin + round((row["secs"] or 0.0) * 1e6) * 1000,
+        end_ns=begin + round((secs or 0.0) * 1e6) * 1000,
         failed=failed,
         attributes={**known, **_own({name: row[name] for name in DUCKDB_TYPES if name not in _STANDARD})},
     )
@@ -133,15 +137,18 @@ def otlp_line(spans: Iterable[OtelSpan], version: str) -> bytes:
     return msgspec.json.encode({"resourceSpans": [{"resource": resource, "scopeSpans": written}]}) + b"\n"
 
 
-def export(ledger: Ledger, file: Path | str, *, since: When | None = None, until: When | None = None) -> int:
+def export(
+    ledger: Ledger, file: Path | str, *, since: When | None = None, until: When | None = None, force: bool = False
+) -> int:
     """Writes a line of OTLP JSON for each call of a period; the file appears whole. How many calls.
 
     Raises:
-        LedgerError: A bound cannot be read, or the file cannot be written.
+        LedgerError: A bound cannot be read, or the file cannot be written, is there already (unless ``force``), or
+            would lie in the ledger's own folder.
     """
     from zc_notebooks import __version__
 
-    file = Path(file).expanduser()
+    file = free(file, ledger.folder, force=force)
     hidden = file.with_name(f".{file.name}.{os.getpid()}.part")
     written = 0
     try:

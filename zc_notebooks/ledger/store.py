@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.columns import frame_of_lines, frame_of_result
 from zc_notebooks.ledger.following import follow_sql, keep_known
+from zc_notebooks.ledger.interrupting import interruptible
 from zc_notebooks.ledger.lines import REQUIRED
 from zc_notebooks.ledger.parquet import Compacted, quoted, read_sql, source_sql
 from zc_notebooks.ledger.permit import permit
@@ -143,7 +144,7 @@ class Store:
         try:
             if views:
                 self._make_views(con)
-            return _result(cursor, text, params)
+            return interruptible(lambda: _result(cursor, text, params), cursor.interrupt)
         except Exception as problem:
             if _moved(files):
                 raise FilesMoved from None

@@ -94,7 +94,7 @@ class LiteLlm:
         """One row a line."""
         for line in lines:
             made = _attempt(line.value)
-            yield Refused(line=line.number, why=made) if isinstance(made, str) else row(made)
+            yield Refused(line=line.number, why=made) if isinstance(made, str) else row(made, line.number)
 
 
 def _attempt(value: Mapping[str, Any]) -> AttemptRow | str:

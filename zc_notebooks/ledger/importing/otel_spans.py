@@ -64,7 +64,7 @@ class OtelSpans:
             found = False
             for made in _rows(line.value):
                 found = True
-                yield Refused(line=line.number, why=made) if isinstance(made, str) else row(made)
+                yield Refused(line=line.number, why=made) if isinstance(made, str) else row(made, line.number)
             if not found:
                 yield Refused(line=line.number, why="no span of a model call")
 

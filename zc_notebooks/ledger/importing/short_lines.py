@@ -19,6 +19,8 @@ from typing import Any
 
 import msgspec
 
+from zc_notebooks.ledger.importing import texts
+from zc_notebooks.ledger.importing.bounds import possible
 from zc_notebooks.ledger.importing.formats import Line, Refused, Row, row
 from zc_notebooks.ledger.row import AttemptRow
 
@@ -54,10 +56,14 @@ class ShortLines:
             except (msgspec.ValidationError, ValueError) as problem:
                 yield Refused(line=line.number, why=str(problem))
                 continue
+            if not possible(short.t):  # before it is moved to UTC, which there may be no room for
+                yield Refused(line=line.number, why="t cannot be: not within the years 2000 to 2099")
+                continue
             if not call_id or (short.attempt == 0 and not short.failover):
                 call_id, ordinal = _call_id(line.value, seen), 0
-            yield row(_attempt(short, call_id, ordinal))
+            made = row(_attempt(short, call_id, ordinal), line.number)
             ordinal += 1
+            yield made
 
 
 def _call_id(value: Mapping[str, Any], seen: Counter[bytes]) -> str:
@@ -72,11 +78,11 @@ def _attempt(short: _Short, call_id: str, ordinal: int) -> AttemptRow:
         call_id=call_id,
         ordinal=ordinal,
         t=short.t.replace(tzinfo=UTC) if short.t.tzinfo is None else short.t.astimezone(UTC),
-        provider_ref=short.provider,
-        model=short.model,
+        provider_ref=texts.name(short.provider) or "",
+        model=texts.name(short.model) or "",
         kind="attempt",
         mode="chat",
-        status=short.status,
+        status=texts.name(short.status) or "",
         attempt=short.attempt,
         failover=short.failover,
         accepted=short.status == "ok",

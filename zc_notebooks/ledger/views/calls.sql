@@ -27,13 +27,15 @@ select
     count(*) filter (kind = 'attempt') as attempts,
     count(*) filter (kind <> 'attempt') as skips,
     sum(wait_s) as wait_s,
-    case when not bool_or(kind = 'attempt' and secs is null) then
-        (max(epoch_us(t) + cast(coalesce(secs, 0) * 1e6 as bigint)) - epoch_us(min(t))) / 1e6
+    -- A length of three decades or a price of a billion is a mistake, and not known.
+    case when not bool_or(kind = 'attempt' and coalesce(abs(secs) > 1e9, true)) then
+        (max(epoch_us(t) + cast(case when abs(secs) <= 1e9 then secs * 1e6 else 0 end as bigint)) - epoch_us(min(t)))
+        / 1e6
     end as total_s,
     -- A refusal costs nothing, whether or not the row says so; decimals, so that sums do not depend on their order.
     sum(try_cast(case when kind = 'attempt' and cost_usd is null and starts_with(status, 'http_') then 0
-        else cost_usd end as decimal(38, 12))) as cost_usd,
+        when abs(cost_usd) <= 1e9 then cost_usd end as decimal(38, 12))) as cost_usd,
     bool_or(kind = 'attempt' and not starts_with(status, 'http_')
-        and (try_cast(cost_usd as decimal(38, 12)) is null or input_tokens is null or output_tokens is null)) as at_least
+        and (not coalesce(abs(cost_usd) <= 1e9, false) or input_tokens is null or output_tokens is null)) as at_least
 from attempts
 group by call_id

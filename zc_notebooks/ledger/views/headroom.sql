@@ -20,7 +20,7 @@ days as (
         min(provider_ref) as provider_ref,
         max(tier) as tier,
         count(*) filter (status in ('ok', 'empty')) as answers,
-        sum(input_tokens + output_tokens) filter (kind = 'attempt')::bigint as tokens,
+        try_cast(sum(input_tokens::hugeint + output_tokens) filter (kind = 'attempt') as bigint) as tokens,
         bool_or(kind = 'attempt' and not starts_with(status, 'http_')
             and (input_tokens is null or output_tokens is null)) as unknown,
         bool_or(kind = 'attempt' and reason in ('daily_limit', 'token_daily_limit')) as ran_out,
@@ -37,7 +37,8 @@ summed as (
         min(provider_ref) as provider_ref,
         max(tier) as tier,
         coalesce(sum(answers) filter (day = today), 0)::bigint as answers_today,
-        case when bool_or(day = today and asked) then sum(tokens) filter (day = today) else 0 end::bigint as tokens_today,
+        try_cast(case when bool_or(day = today and asked) then sum(tokens) filter (day = today) else 0 end as bigint)
+            as tokens_today,
         coalesce(bool_or(unknown) filter (day = today), false) as tokens_at_least,
         count(*) filter (day < today and asked) as days,
         count(*) filter (day < today and ran_out) as days_out,

@@ -21,7 +21,7 @@ with last as (
         arg_max_null(resets_at, place) as resets_at,
         max(t) filter (status in ('ok', 'empty')) as ok_at,
         max(t) filter (kind = 'attempt' and status not in ('ok', 'empty', 'cancelled')) as failed_at
-    from (select *, epoch_us(t) * 1024 + least(ordinal, 1023) as place from attempts)
+    from (select *, epoch_us(t)::hugeint * 1024 + least(ordinal, 1023) as place from attempts)
     group by provider_ref, model, credential_id
 )
 select

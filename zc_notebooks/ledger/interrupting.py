@@ -1,0 +1,47 @@
+"""Work that Ctrl-C ends at once, though it happens where Python does not look for signals."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+_LOOK_S: Final = 0.1
+"""Between looks for a signal, where waiting for a thread hides it (Windows)."""
+
+
+def interruptible(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
+    """What ``work`` gives or raises. In the main thread, it runs in another one, and Ctrl-C calls ``interrupt``.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C, once the work has ended.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    given: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            given.append(work())
+        except BaseException as problem:  # noqa: BLE001 (raised again where it was asked for)
+            raised.append(problem)
+        finally:
+            done.set()
+
+    # No join: Python 3.11 takes a thread for ended when its join is interrupted.
+    done = threading.Event()
+    threading.Thread(target=run, name="zc-ledger-query", daemon=True).start()
+    try:
+        while not done.wait(_LOOK_S):
+            pass
+    except KeyboardInterrupt:
+        interrupt()
+        while not done.wait(_LOOK_S):
+            interrupt()  # again: the first may have come before the work had begun
+        raise
+    if raised:
+        raise raised[0]
+    return given[0]
