@@ -26,7 +26,7 @@ def report(
     """Run the notebook of a report against the ledger; write one HTML file that needs nothing else."""
     from zc_notebooks.notebook.report import make_report
 
-    folder = folder_of(ledger)
+    folder = folder_of(ledger, new=True)  # the report says itself what is no ledger
     given = {name: value for name, value in (("since", since), ("until", until)) if value}
     path = make_report(kind, out or Path(f"report-{Path(kind).stem}.html"), ledger=folder, parameters=given, code=code)
     if as_json:
