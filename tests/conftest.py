@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from zc_notebooks.redact import Redactor
+
 ROOT = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("ZC_LOCAL_MODEL", "off")  # notebooks and tests see the same chain with and without the model
@@ -32,6 +34,7 @@ def load_cases() -> list[dict[str, Any]]:
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the user's own state, keys or config."""
+    monkeypatch.setattr("zc_notebooks.redact._shared", Redactor())  # no test knows another one's keys
     monkeypatch.setenv("ZC_STATE_DIR", str(tmp_path_factory.mktemp("state")))
     monkeypatch.delenv("ZC_CONFIG", raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")

@@ -65,7 +65,11 @@ def everything(error: zc.CallError, fleet: Fleet) -> list[str]:
     return out
 
 
-@pytest.mark.parametrize("script", [[echoes(401)], [echoes(429)], [echoes(200)], [echoes(500)], [dies]], ids=str)
+@pytest.mark.parametrize(
+    "script",
+    [[echoes(401)], [echoes(429)], [echoes(200)], [echoes(500)], [dies]],
+    ids=["401", "429", "200", "500", "dies"],
+)
 def test_a_failed_call_leaks_nothing(script: list[Any], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Rows, hops, marks, plans, reprs, HTML, the exception and its traceback (behaviours 114 and 183)."""
     caplog.set_level(logging.DEBUG)

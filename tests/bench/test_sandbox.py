@@ -34,11 +34,14 @@ walls = pytest.mark.parametrize("wall", [NAMESPACES, AUDIT, BEST])
 
 
 def remains() -> list[str]:
-    """Processes of any sandbox that still run (zombies have no environment)."""
+    """Processes of a sandbox of this process that still run (zombies have no environment)."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and b"ZC_SANDBOX=zc-" in entry.joinpath("environ").read_bytes():
+            if (
+                entry.name.isdigit()
+                and f"ZC_SANDBOX=zc-{os.getpid()}-".encode() in entry.joinpath("environ").read_bytes()
+            ):
                 found.append(entry.name)
         except OSError:
             continue
@@ -48,13 +51,13 @@ def remains() -> list[str]:
 @pytest.fixture(autouse=True)
 def _nothing_left() -> Iterator[None]:
     """After each test no process and no folder of a sandbox is left."""
-    before = set(Path(tempfile.gettempdir()).glob("zc-sandbox-*"))
+    own = f"zc-sandbox-{os.getpid()}-*"
     yield
     end = time.monotonic() + 5
     while remains() and time.monotonic() < end:
         os.sched_yield()
     assert remains() == []
-    assert set(Path(tempfile.gettempdir()).glob("zc-sandbox-*")) <= before
+    assert list(Path(tempfile.gettempdir()).glob(own)) == []
 
 
 ENDLESS = "def f():\n while True: pass"

@@ -124,7 +124,7 @@ def run_calls(
         SandboxMissing: This system has no layer that could hold it, or not the one that was asked for.
     """
     wall = wall or strongest_wall()
-    token = f"zc-{secrets.token_hex(12)}:"
+    token = f"zc-{os.getpid()}-{secrets.token_hex(12)}:"
     bounds = limits or Limits()
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         home = "/work" if wall == "namespaces" else folder
