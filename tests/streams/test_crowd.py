@@ -168,7 +168,7 @@ def chain_of(folder: Path, server: RawServer, name: str, idle_s: float) -> zc.Ch
     toml = ""
     for who in "ab":
         toml += f'[providers.custom.{who}]\nuri = "{server.url}"\nmodel = "m"\napi_key_env = "KEY_{who.upper()}"\n'
-        toml += f"idle_timeout_s = {idle_s}\nfirst_token_timeout_s = 60\nread_timeout_s = 60\n"
+        toml += f"idle_timeout_s = {idle_s}\nfirst_token_timeout_s = 10\nread_timeout_s = 60\n"
     toml += '[[chain]]\nprovider = "custom.a"\n[[chain]]\nprovider = "custom.b"\n[reliability]\nprovider_retries = 0\n'
     config = parse_config(toml, base_dir=folder)
     return zc.Chain(config, ledger=folder / name, marks=Marks(None, clock=SystemClock()), environ=KEYS)
