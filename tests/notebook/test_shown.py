@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import zc_notebooks as zc
-from tests.fleet import Fleet
 from tests.notebook.shown_things import KEY, MAKERS, MANY, SHAPED, TEXTS, budget, plan, status
 from tests.notebook.test_display import Balanced
 from zc_notebooks.markup import ROWS_SHOWN, Sheet
 from zc_notebooks.notebook.display import sheet_of
+from zc_notebooks.redact import register
 
 FORMS = ("text/plain", "text/html", "text/markdown")
 CASES = [
@@ -25,10 +25,10 @@ CASES = [
 ] + [pytest.param(kind, TEXTS["plain"], MANY, id=f"{kind}-plain-{MANY}") for kind in MAKERS]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _known_key(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A chain has read the keys, as it has wherever one of its objects is shown."""
-    Fleet({"a": []}, tmp_path_factory.mktemp("keys")).chain.plan()
+@pytest.fixture(autouse=True)
+def _known_key() -> None:
+    """The key is known, as it is wherever an object of a chain that read it is shown."""
+    register(KEY)
 
 
 @pytest.mark.parametrize(("kind", "text", "many"), CASES)
