@@ -20,6 +20,10 @@ from attempts where kind = 'attempt' group by provider_ref
 """
 
 
+STATUS_COLUMNS: Final = ("profile", "tier", "state", "left", "last outcome")
+"""What :meth:`Status.rows` has."""
+
+
 class LastOutcome(Record, frozen=True, kw_only=True):
     """The newest attempt on a profile."""
 
@@ -69,6 +73,19 @@ class Status(Record, Shown, Keyed[ProfileStatus], frozen=True, kw_only=True):
     def by_key(self) -> dict[str, ProfileStatus]:
         """Profile ref → how it stands."""
         return {item.ref: item for item in self.profiles}
+
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """A table of it, with :data:`STATUS_COLUMNS`."""
+        return tuple(
+            (
+                item.ref,
+                item.tier,
+                item.words(self.at),
+                item.left() or "-",
+                "-" if item.last is None else f"{item.last.status} at {item.last.t:%m-%d %H:%M:%S} UTC",
+            )
+            for item in self.profiles
+        )
 
     def __repr__(self) -> str:
         ready = sum(item.words(self.at) == "ready" for item in self.profiles)

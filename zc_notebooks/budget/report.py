@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from zc_notebooks.budget.amounts import dollars, usd
 from zc_notebooks.budget.spend_file import Sums
@@ -11,6 +12,9 @@ from zc_notebooks.budget.spending import PeriodName, Spending, Unusable, fresh_a
 from zc_notebooks.config.schema import Borders
 from zc_notebooks.records import Record
 from zc_notebooks.shown import Keyed, Shown
+
+BUDGET_COLUMNS: Final = ("period", "limit", "spent", "reserved", "left", "fresh at")
+"""What :meth:`Budget.rows` has."""
 
 
 class PeriodBudget(Record, frozen=True, kw_only=True):
@@ -57,6 +61,20 @@ class Budget(Record, Shown, Keyed[PeriodBudget], frozen=True, kw_only=True):
     def by_key(self) -> dict[str, PeriodBudget]:
         """``day`` and ``month`` when one of them has a limit."""
         return {item.period: item for item in self.periods}
+
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """A table of the periods, with :data:`BUDGET_COLUMNS`."""
+        return tuple(
+            (
+                item.period,
+                "-" if item.limit_usd is None else dollars(item.limit_usd),
+                item.spent(),
+                dollars(item.reserved_usd),
+                "-" if item.left_usd is None else dollars(item.left_usd),
+                f"{item.fresh_at:%Y-%m-%d %H:%M} UTC",
+            )
+            for item in self.periods
+        )
 
     def __repr__(self) -> str:
         parts = [] if self.call_usd is None else [f"call: up to {dollars(self.call_usd)}"]

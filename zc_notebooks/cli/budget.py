@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zc_notebooks.budget.amounts import dollars
-from zc_notebooks.budget.report import Budget, PeriodBudget
+from zc_notebooks.budget.report import BUDGET_COLUMNS, Budget
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.output import answer, emit, report, say, table
 from zc_notebooks.errors import ZcError
@@ -22,21 +22,10 @@ def show_budget(as_json: AsJson = False) -> None:
         emit(now)
         return
     if now.periods:
-        table(("period", "limit", "spent", "reserved", "left", "fresh at"), [_row(item) for item in now.periods])
+        table(BUDGET_COLUMNS, now.rows())
     answer(_call(now))
     if now.problem:
         say(f"zc: nothing that costs is asked: {now.problem}")
-
-
-def _row(item: PeriodBudget) -> tuple[str, ...]:
-    return (
-        item.period,
-        "-" if item.limit_usd is None else dollars(item.limit_usd),
-        item.spent(),
-        dollars(item.reserved_usd),
-        "-" if item.left_usd is None else dollars(item.left_usd),
-        f"{item.fresh_at:%Y-%m-%d %H:%M} UTC",
-    )
 
 
 def _call(now: Budget) -> str:

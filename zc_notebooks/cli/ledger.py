@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from zc_notebooks.cli.ask import AsJson
-from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, report, say, table
+from zc_notebooks.cli.output import ALL_FAILED, OK, emit, report, say, show, table
 from zc_notebooks.errors import LedgerError, ZcError
 
 if TYPE_CHECKING:
@@ -131,10 +131,7 @@ def check(ledger: Folder = None, as_json: AsJson = False) -> None:
         found = open_ledger(ledger).check()
     except ZcError as error:
         report(error, as_json=as_json)
-    if as_json:
-        emit(found)
-    else:
-        answer(str(found))
+    show(found, as_json=as_json)
     raise typer.Exit(OK if found.ok else ALL_FAILED)
 
 

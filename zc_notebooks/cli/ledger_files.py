@@ -9,7 +9,7 @@ import typer
 
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.ledger import Folder, app, folder_of, open_ledger
-from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, fail, report
+from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, fail, report, show
 from zc_notebooks.errors import ZcError
 
 __all__ = ["app"]
@@ -31,10 +31,7 @@ def import_rows(
         found = import_file(file, folder_of(ledger, new=True))
     except ZcError as error:
         report(error, as_json=as_json)
-    if as_json:
-        emit(found)
-    else:
-        answer(str(found))
+    show(found, as_json=as_json)
     raise typer.Exit(ALL_FAILED if found.refused else OK)
 
 
@@ -51,10 +48,7 @@ def compact(
         done = compact_folder(folder_of(ledger), keep=keep)
     except ZcError as error:
         report(error, as_json=as_json)
-    if as_json:
-        emit(done)
-    else:
-        answer(str(done))
+    show(done, as_json=as_json)
 
 
 @app.command()

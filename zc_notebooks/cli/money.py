@@ -8,7 +8,7 @@ import typer
 
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.ledger import Folder, configured, folder_of, open_ledger
-from zc_notebooks.cli.output import answer, emit, report
+from zc_notebooks.cli.output import answer, emit, report, show
 from zc_notebooks.errors import ZcError
 
 Since = Annotated[str | None, typer.Option(help="Begin: 24h, 7d, a date or an instant.")]
@@ -53,7 +53,4 @@ def reprice(
         done = correct(folder_of(ledger), profiles, since=since, until=until, dry_run=dry_run)
     except ZcError as error:
         report(error, as_json=as_json)
-    if as_json:
-        emit(done)
-    else:
-        answer(str(done))
+    show(done, as_json=as_json)

@@ -14,7 +14,7 @@ from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, fail, report, table
 from zc_notebooks.errors import ZcError
 from zc_notebooks.probe import ProbeResult
-from zc_notebooks.status import Status, status
+from zc_notebooks.status import STATUS_COLUMNS, Status, status
 
 Refs = Annotated[list[str] | None, typer.Argument(help="Profile refs; all unless given.")]
 REFRESH_S = 2.0
@@ -119,21 +119,7 @@ def show_status(
 def _print(now: Status, *, clear: bool) -> None:
     if clear:
         sys.stdout.write("\x1b[2J\x1b[H")
-    table(("profile", "tier", "state", "left", "last outcome"), status_rows(now))
-
-
-def status_rows(now: Status) -> list[tuple[str, ...]]:
-    """A table of it."""
-    return [
-        (
-            item.ref,
-            item.tier,
-            item.words(now.at),
-            item.left() or "-",
-            "-" if item.last is None else f"{item.last.status} at {item.last.t:%m-%d %H:%M:%S}",
-        )
-        for item in now.profiles
-    ]
+    table(STATUS_COLUMNS, now.rows())
 
 
 def status_json(now: Status) -> dict[str, Any]:

@@ -63,6 +63,14 @@ def emit(value: Any) -> None:
     _write(sys.stdout, _UNESCAPED.sub(_escape, redact(_encoder.encode(value).decode())))
 
 
+def show(found: object, *, as_json: bool) -> None:
+    """A result whose text is its sentence, in the form that was asked for."""
+    if as_json:
+        emit(found)
+    else:
+        answer(str(found))
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table: drawn in a terminal, aligned plain columns in a pipe."""
     if sys.stdout is None or not sys.stdout.isatty():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zc_notebooks.budget.amounts import dollars
-from zc_notebooks.budget.report import Budget
+from zc_notebooks.budget.report import BUDGET_COLUMNS, Budget
 from zc_notebooks.markup import Sheet
 from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import Mark
-from zc_notebooks.status import Status
+from zc_notebooks.status import STATUS_COLUMNS, Status
 
 
 def mark_sheet(mark: Mark) -> Sheet:
@@ -65,17 +65,8 @@ def status_sheet(now: Status) -> Sheet:
     """Every profile: how it stands, what is left, its last outcome."""
     return Sheet(
         title=repr(now).removeprefix("Status(").removesuffix(")"),
-        columns=("profile", "tier", "state", "left", "last outcome"),
-        rows=tuple(
-            (
-                item.ref,
-                item.tier,
-                item.words(now.at),
-                item.left() or "-",
-                "-" if item.last is None else f"{item.last.status} at {item.last.t:%m-%d %H:%M:%S} UTC",
-            )
-            for item in now.profiles
-        ),
+        columns=STATUS_COLUMNS,
+        rows=now.rows(),
     )
 
 
@@ -85,17 +76,7 @@ def budget_sheet(now: Budget) -> Sheet:
     return Sheet(
         title="Budget" if now.periods or now.call_usd is not None else "No budget is set",
         lines=(f"Nothing that costs is asked: {now.problem}",) if now.problem else (),
-        columns=("period", "limit", "spent", "reserved", "left", "fresh at") if now.periods else (),
-        rows=tuple(
-            (
-                item.period,
-                "none" if item.limit_usd is None else dollars(item.limit_usd),
-                item.spent(),
-                dollars(item.reserved_usd),
-                "-" if item.left_usd is None else dollars(item.left_usd),
-                f"{item.fresh_at:%Y-%m-%d %H:%M} UTC",
-            )
-            for item in now.periods
-        ),
+        columns=BUDGET_COLUMNS if now.periods else (),
+        rows=now.rows(),
         notes=tuple(notes),
     )
