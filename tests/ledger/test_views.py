@@ -14,12 +14,13 @@ import pytest
 from tests.ledger.rows import NOON, row
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.ledger.columns import polars_schema
 from zc_notebooks.ledger.compact import compact
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.ledger.views import CUTS, DERIVED, VIEWS, view_sql
 from zc_notebooks.ledger.views.documented import VIEWS_TABLE, views_table
-from zc_notebooks.ledger.views.schema import VIEW_COLUMNS, view_schema
+from zc_notebooks.ledger.views.schema import VIEW_COLUMNS
 from zc_notebooks.testing import ManualClock
 
 Open = Callable[..., Ledger]
@@ -66,7 +67,7 @@ def dicts(frame: pl.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 def test_an_empty_ledger_gives_empty_frames_with_the_right_types(ledger: Open, name: str) -> None:
     """Names and types are the schema's, with rows or without, with a period or without."""
     for frame in (ledger([]).view(name), ledger([row(**GOOD)]).view(name, "7d"), ledger([]).view(name, "24h", "1h")):
-        assert dict(frame.schema) == view_schema(name)
+        assert dict(frame.schema) == polars_schema(VIEW_COLUMNS[name])
 
 
 def test_every_view_has_columns_a_cut_and_a_file() -> None:

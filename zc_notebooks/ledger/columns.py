@@ -10,6 +10,7 @@ import msgspec
 
 from zc_notebooks.ledger.lines import REQUIRED, decode_rows
 from zc_notebooks.ledger.row import DUCKDB_TYPES, AttemptRow
+from zc_notebooks.ledger.views.schema import MONEY
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,8 +20,8 @@ _TEXT_IN_FRAMES: Final = ("UNION", "BIT", "BIGNUM", "TIME WITH TIME ZONE", "TIME
 """DuckDB types polars has no counterpart for; shown as text."""
 
 
-def polars_schema() -> dict[str, pl.DataType]:
-    """Column → polars type, in the order of :data:`~zc_notebooks.ledger.row.DUCKDB_TYPES`."""
+def polars_schema(columns: Mapping[str, str] = DUCKDB_TYPES) -> dict[str, pl.DataType]:
+    """Column → polars type, for columns and their DuckDB types: those of the rows, or of a view."""
     import polars as pl
 
     types: dict[str, pl.DataType] = {
@@ -29,9 +30,11 @@ def polars_schema() -> dict[str, pl.DataType]:
         "BIGINT": pl.Int64(),
         "DOUBLE": pl.Float64(),
         "BOOLEAN": pl.Boolean(),
+        "DATE": pl.Date(),
         "TIMESTAMPTZ": pl.Datetime("us", "UTC"),
+        MONEY: pl.Decimal(38, 12),
     }
-    return {name: types[sql_type] for name, sql_type in DUCKDB_TYPES.items()}
+    return {name: types[sql_type] for name, sql_type in columns.items()}
 
 
 def frame_of_rows(rows: Sequence[AttemptRow]) -> pl.DataFrame:

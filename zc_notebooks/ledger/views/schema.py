@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from zc_notebooks.ledger.row import DUCKDB_TYPES
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MONEY: Final = "DECIMAL(38,12)"
 """US dollars; decimals, so that a total is the same under any grouping."""
@@ -154,20 +151,3 @@ VIEW_COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """View → column → DuckDB type. Names and types are stable: columns are only added, at the end."""
-
-
-def view_schema(name: str) -> dict[str, pl.DataType]:
-    """Column → polars type of a view."""
-    import polars as pl
-
-    types: dict[str, pl.DataType] = {
-        "VARCHAR": pl.String(),
-        "INTEGER": pl.Int32(),
-        "BIGINT": pl.Int64(),
-        "DOUBLE": pl.Float64(),
-        "BOOLEAN": pl.Boolean(),
-        "DATE": pl.Date(),
-        "TIMESTAMPTZ": pl.Datetime("us", "UTC"),
-        MONEY: pl.Decimal(38, 12),
-    }
-    return {column: types[kind] for column, kind in VIEW_COLUMNS[name].items()}
