@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "zc_notebooks"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("wakeful", "resources", "clock", "redact", "forks", "shared_file", "model_names"),
+    ("wakeful", "resources", "clock", "redact", "forks", "shared_file", "model_names", "complaint"),
     ("shown",),
     ("records",),
     ("markup", "chat", "ledger.row"),

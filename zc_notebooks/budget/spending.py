@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +21,7 @@ from zc_notebooks import forks, shared_file
 from zc_notebooks.budget import spend_file
 from zc_notebooks.budget.spend_file import Reservation, Settled, Sums
 from zc_notebooks.clock import Clock
+from zc_notebooks.complaint import Complaint
 from zc_notebooks.records import Record
 
 T = TypeVar("T")
@@ -73,8 +73,7 @@ class Spending:
         self._connection: sqlite3.Connection | None = None
         self._identity = shared_file.Identity(main=None, log=None)
         self._pending: deque[Settled] = deque(maxlen=_MAX_PENDING)
-        self._complaint: str | None = None
-        self._complained = False
+        self._complaint = Complaint(BudgetWarning)
         forks.register(self)
 
     def sums(self) -> tuple[Sums, Sums]:
@@ -113,7 +112,7 @@ class Spending:
             self._use(lambda connection: self._locked(connection, lambda _: None))
         except Unusable as error:
             self._say(f"{error}; until then the highest possible cost of what was asked stays counted")
-        self._complain()
+        self._complaint.warn()
 
     def close(self) -> None:
         """Closes the file; it is opened again when it is needed. What was in memory alone is gone."""
@@ -184,15 +183,7 @@ class Spending:
         self._connection = None
 
     def _say(self, why: str) -> None:
-        if not self._complained:
-            self._complained = True
-            self._complaint = f"budget: {why}"
-
-    def _complain(self) -> None:
-        """Warns outside the lock, when all is settled: a filter may turn the warning into an exception."""
-        complaint, self._complaint = self._complaint, None
-        if complaint is not None:
-            warnings.warn(complaint, BudgetWarning, stacklevel=3)
+        self._complaint.say(f"budget: {why}")
 
     def before_fork(self) -> None:
         """Nobody is inside, and no file is open, while the process forks."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -19,6 +18,7 @@ from typing import Final, TypeVar
 
 from zc_notebooks import forks, shared_file
 from zc_notebooks.clock import Clock
+from zc_notebooks.complaint import Complaint
 from zc_notebooks.records import MarkKey
 from zc_notebooks.reliability import board_file
 from zc_notebooks.reliability.board import Board, Seen
@@ -61,8 +61,7 @@ class BoardStore:
         self._pending: deque[Edit] = deque(maxlen=_MAX_PENDING)
         self._kept: tuple[Row, ...] = ()
         self._unwritten: dict[MarkKey, Seen] = {}
-        self._complaint: str | None = None
-        self._complained = False
+        self._complaint = Complaint(MarksWarning)
         forks.register(self)
 
     @property
@@ -80,8 +79,7 @@ class BoardStore:
         if self.path is not None:
             with self._lock:
                 self._refresh(self._clock.monotonic())
-            if self._complaint:
-                self._complain()
+            self._complaint.warn()
         return self._board
 
     def rows(self) -> tuple[Row, ...]:
@@ -103,8 +101,7 @@ class BoardStore:
         """
         with self._lock:
             result = self._change(edit)
-        if self._complaint:
-            self._complain()
+        self._complaint.warn()
         return result
 
     def note(self, seen: Seen, *, write: bool) -> None:
@@ -292,15 +289,7 @@ class BoardStore:
         self._connection, self._version = None, -1
 
     def _say(self, why: str) -> None:
-        if not self._complained:
-            self._complained = True
-            self._complaint = f"cooldown marks at {self.path}: {why}"
-
-    def _complain(self) -> None:
-        """Warns outside the lock, when all is settled: a filter may turn the warning into an exception."""
-        complaint, self._complaint = self._complaint, None
-        if complaint is not None:
-            warnings.warn(complaint, MarksWarning, stacklevel=3)
+        self._complaint.say(f"cooldown marks at {self.path}: {why}")
 
     def before_fork(self) -> None:
         """Nobody is inside, and no connection is open, while the process forks."""
