@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.ledger.rows import row
+from tests.terminal import Terminal
 from zc_notebooks.cli.app import run
 from zc_notebooks.lab import Lab
 from zc_notebooks.ledger.append import LedgerWriter
@@ -27,24 +27,6 @@ def lab() -> Iterator[Lab]:
     """One fleet for the module; each test begins with it as new."""
     with Lab("default", latency=0.0) as running:
         yield running
-
-
-class Terminal:
-    """Runs commands and keeps what they said."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-        self.out = ""
-        self.err = ""
-
-    def __call__(self, *arguments: str) -> int:
-        status = run(arguments)
-        self.out, self.err = self._capsys.readouterr()
-        return status
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @pytest.fixture

@@ -5,16 +5,15 @@ from __future__ import annotations
 import io
 import json
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.raw_server import whole
-from tests.test_cli import Terminal
+from tests.terminal import Terminal
+from tests.threaded_server import ThreadedServer, body
 from zc_notebooks.testing import CHAT_DONE, chat_chunk
 
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "look", "arguments": '{"a": 1}'}}
@@ -32,29 +31,11 @@ ANSWERS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-class Odd:
+def talk(client: socket.socket) -> None:
     """Answers by the first part of the path, streamed or whole."""
-
-    def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):  # the test is over
-            while True:
-                threading.Thread(target=self._talk, args=self._listener.accept()[:1], daemon=True).start()
-
-    def _talk(self, client: socket.socket) -> None:
-        with client, suppress(ConnectionError), client.makefile("rb") as file:
-            while line := file.readline():
-                length = 0
-                while (header := file.readline().strip().lower()) != b"":
-                    length = int(header.split(b":")[1]) if header.startswith(b"content-length:") else length
-                client.sendall(_answer(line.split(b"/")[1].decode(), json.loads(file.read(length))))
-
-    def close(self) -> None:
-        self._listener.close()
+    with client.makefile("rb") as file:
+        while line := file.readline():
+            client.sendall(_answer(line.split(b"/")[1].decode(), json.loads(body(file))))
 
 
 def _answer(name: str, asked: dict[str, Any]) -> bytes:
@@ -62,8 +43,8 @@ def _answer(name: str, asked: dict[str, Any]) -> bytes:
         return whole(400, json.dumps({"error": {"message": ESCAPES}}).encode(), "Content-Type: application/json")
     message, word = ANSWERS[name]
     if asked.get("stream"):
-        body = b"".join((chat_chunk(**message), chat_chunk(finish=word), CHAT_DONE))
-        return whole(200, body, "Content-Type: text/event-stream")
+        events = b"".join((chat_chunk(**message), chat_chunk(finish=word), CHAT_DONE))
+        return whole(200, events, "Content-Type: text/event-stream")
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": word}
     return whole(
         200, json.dumps({"id": "x", "model": "m", "choices": [choice]}).encode(), "Content-Type: application/json"
@@ -71,14 +52,16 @@ def _answer(name: str, asked: dict[str, Any]) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def odd() -> Iterator[Odd]:
-    server = Odd()
+def odd() -> Iterator[ThreadedServer]:
+    server = ThreadedServer(talk)
     yield server
     server.close()
 
 
 @pytest.fixture
-def zc(odd: Odd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+def zc(
+    odd: ThreadedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Terminal:
     """``zc`` in a folder whose ``zc.toml`` has one profile for each answer, and a good one behind each."""
     lines = ["[reliability]", "provider_backoff_ms = 1", "provider_retries = 0", "[ledger]", 'path = "ledger"']
     for name in (*ANSWERS, "refused"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_cli import Terminal
+from tests.terminal import Terminal
 from zc_notebooks.lab import Lab
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_cli import Terminal
+from tests.terminal import Terminal
 from zc_notebooks.bench.check import GradersUnsound, Report, check, require_sound
 from zc_notebooks.bench.graders import Grade, Grader
 from zc_notebooks.bench.graders.base import CORRECT, wrong

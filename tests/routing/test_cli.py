@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from tests.routing.homes import CLOUD, COMPLEX, HOME, SIMPLE, THIRD, config_text
-from zc_notebooks.cli.app import run
+from tests.terminal import Terminal
 from zc_notebooks.lab import Lab
 
 
-class Terminal:
-    """Runs commands and keeps what they said."""
+class Watched(Terminal):
+    """``zc``, and the lab whose log tells who was asked."""
 
     def __init__(self, lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+        super().__init__(capsys)
         self.lab = lab
-        self._capsys = capsys
-        self.out = ""
-        self.err = ""
-
-    def __call__(self, *arguments: str) -> int:
-        status = run(arguments)
-        self.out, self.err = self._capsys.readouterr()
-        return status
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @pytest.fixture
-def zc(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+def zc(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Watched:
     """``zc`` in a folder whose ``zc.toml`` keeps local work local and sends complex work to the cloud."""
     monkeypatch.chdir(tmp_path)
     Path("zc.toml").write_text(config_text(lab, policy="auto"), encoding="utf-8")
     for name, key in lab.environ().items():
         monkeypatch.setenv(name, key)
-    return Terminal(lab, capsys)
+    return Watched(lab, capsys)
 
 
-def served(zc: Terminal, *arguments: str) -> str:
+def served(zc: Watched, *arguments: str) -> str:
     """Who answers, by the command's own account; the lab's log agrees."""
     before = len(zc.lab.requests)
     assert zc("ask", "--json", *arguments) == 0, zc.err
@@ -54,7 +41,7 @@ def served(zc: Terminal, *arguments: str) -> str:
     return ref
 
 
-def test_use_holds_for_other_commands(zc: Terminal) -> None:
+def test_use_holds_for_other_commands(zc: Watched) -> None:
     """166: chosen once, asked first by every later process, until ``auto``."""
     assert served(zc, COMPLEX) == CLOUD
     assert zc("use", THIRD) == 0
@@ -67,7 +54,7 @@ def test_use_holds_for_other_commands(zc: Terminal) -> None:
     assert [served(zc, COMPLEX), served(zc, SIMPLE)] == [CLOUD, HOME]
 
 
-def test_ask_says_where_a_turn_goes(zc: Terminal) -> None:
+def test_ask_says_where_a_turn_goes(zc: Watched) -> None:
     """168: one remark with the four fields, and no text of the prompt."""
     assert zc("ask", COMPLEX) == 0
     assert zc.err.splitlines()[0] == f"effort complex (length 31, policy auto): goes to {CLOUD}"
@@ -85,14 +72,14 @@ def test_ask_says_where_a_turn_goes(zc: Terminal) -> None:
         (["--hint", "local"], HOME, "small"),
     ],
 )
-def test_the_command_line_comes_before_the_user(zc: Terminal, arguments: list[str], ref: str, model: str) -> None:
+def test_the_command_line_comes_before_the_user(zc: Watched, arguments: list[str], ref: str, model: str) -> None:
     """156, 166: for this run; with its own model, where the profile is the user's."""
     zc("use", THIRD)
     assert served(zc, SIMPLE, *arguments) == ref
     assert zc.json["served"]["model"] == model
 
 
-def test_use_as_json(zc: Terminal) -> None:
+def test_use_as_json(zc: Watched) -> None:
     """The documented object, nothing else."""
     assert zc("use", f"{CLOUD}/large-2", "--json") == 0
     told = zc.json
@@ -112,7 +99,7 @@ def test_use_as_json(zc: Terminal) -> None:
 
 
 @pytest.mark.parametrize("named", ["groq", "groq.fre", "", "/x", "no.such/model"])
-def test_a_wrong_use_is_one_sentence(zc: Terminal, named: str) -> None:
+def test_a_wrong_use_is_one_sentence(zc: Watched, named: str) -> None:
     """It keeps the choice before it."""
     zc("use", CLOUD)
     assert zc("use", named) == 2
@@ -129,7 +116,7 @@ def test_a_wrong_use_is_one_sentence(zc: Terminal, named: str) -> None:
         ("```", ["complex: it holds a code fence", "code fence yes"]),
     ],
 )
-def test_effort_explains(zc: Terminal, text: str, lines: list[str]) -> None:
+def test_effort_explains(zc: Watched, text: str, lines: list[str]) -> None:
     """What was counted, which rule decided and where it goes, without one request."""
     before = len(zc.lab.requests)
     assert zc("effort", text) == 0
@@ -137,7 +124,7 @@ def test_effort_explains(zc: Terminal, text: str, lines: list[str]) -> None:
     assert len(zc.lab.requests) == before
 
 
-def test_effort_as_json(zc: Terminal) -> None:
+def test_effort_as_json(zc: Watched) -> None:
     """The documented object; a choice in effect is told, and then there is no decision."""
     assert zc("effort", COMPLEX, "--json") == 0
     told = zc.json
@@ -156,7 +143,7 @@ def test_effort_as_json(zc: Terminal) -> None:
     assert "while a choice stands, no turn is judged" in zc.out
 
 
-def test_effort_without_a_configuration(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_effort_without_a_configuration(zc: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """The built-in figures; no lab is started, and standard input may hold the message."""
     Path("zc.toml").unlink()
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO("なぜ?".encode())))
@@ -173,13 +160,13 @@ def test_effort_without_a_configuration(zc: Terminal, monkeypatch: pytest.Monkey
         (["effort", "hi", "--agreement"], "give one message"),
     ],
 )
-def test_a_wrong_effort_is_one_sentence(zc: Terminal, arguments: list[str], words: str) -> None:
+def test_a_wrong_effort_is_one_sentence(zc: Watched, arguments: list[str], words: str) -> None:
     """No traceback, exit status 2."""
     assert zc(*arguments) == 2
     assert words in zc.err
 
 
-def test_agreement(zc: Terminal) -> None:
+def test_agreement(zc: Watched) -> None:
     """Over all, per language, whether pairs are judged alike, and the confusion."""
     assert zc("effort", "--agreement") == 0
     assert "agrees with the labels: 61 of 104 (59%)" in zc.out

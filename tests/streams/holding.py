@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tests.raw_server import RawServer, whole
+from tests.threaded_server import ThreadedServer, body
 from zc_notebooks.testing import chat_answer, chat_chunk
 
 WORDS = ("one ", "two ", "three ")
@@ -18,53 +19,36 @@ class Holding:
     """``hold`` in the prompt: three words of a stream, then silence; ``silent``: not a byte; else a whole answer."""
 
     def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
         self._lock = threading.Lock()
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"
         self.requests = 0
         self.asked = threading.Event()
         """A request to be held has come."""
         self.left = threading.Event()
         """The client of a held request has closed its end."""
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):  # the test is over
-            while True:
-                threading.Thread(target=self._talk, args=self._listener.accept()[:1], daemon=True).start()
+        self._server = ThreadedServer(self._talk)
+        self.url = f"{self._server.url}/v1"
+        self.close = self._server.close
 
     def _talk(self, client: socket.socket) -> None:
         held = False
-        with client, suppress(ConnectionError):
-            file = client.makefile("rb")
-            while line := file.readline():
+        with suppress(ConnectionError), client.makefile("rb") as file:
+            while file.readline():
                 with self._lock:
                     self.requests += 1
-                held = self._answer(client, _body(line, file))
+                held = self._answer(client, body(file))
         if held:
             self.left.set()
 
-    def _answer(self, client: socket.socket, body: bytes) -> bool:
-        if b"silent" not in body and b"hold" not in body:
+    def _answer(self, client: socket.socket, said: bytes) -> bool:
+        if b"silent" not in said and b"hold" not in said:
             client.sendall(whole(200, chat_answer("answered").body, "Content-Type: application/json"))
             return False
-        if b"hold" in body:
+        if b"hold" in said:
             words = b"".join(chat_chunk(word) for word in WORDS)
             head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
             client.sendall(head + f"{len(words):x}\r\n".encode() + words + b"\r\n")
         self.asked.set()
         return True
-
-    def close(self) -> None:
-        self._listener.close()
-
-
-def _body(_: bytes, file: object) -> bytes:
-    length = 0
-    while (line := file.readline().strip().lower()) != b"":  # type: ignore[attr-defined]
-        if line.startswith(b"content-length:"):
-            length = int(line.split(b":")[1])
-    return bytes(file.read(length))  # type: ignore[attr-defined]
 
 
 @contextmanager

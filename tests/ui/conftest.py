@@ -5,12 +5,12 @@ With ``ZC_UI=required`` such a skip is a failure: where all is installed, nothin
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.required import judged, mark
 from tests.ui.pages import Browser, Lab, missing
 
 HERE = Path(__file__).parent
@@ -18,19 +18,13 @@ HERE = Path(__file__).parent
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks every test of this folder."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.ui)
+    mark(items, HERE, "ui")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turns skips into failures where they are not allowed."""
-    report = yield
-    if report.skipped and os.environ.get("ZC_UI") == "required":
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        report.outcome, report.longrepr = "failed", f"ZC_UI=required: {reason}"
-    return report
+    return judged((yield), "ZC_UI")
 
 
 @pytest.fixture(scope="session")
