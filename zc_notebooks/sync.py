@@ -53,19 +53,23 @@ class LoopThread:
         """Something is open on the loop inside the block; ``close`` ends it after the block, or when the process ends.
 
         The block may belong to a generator that the garbage collector ends, on whatever thread that runs, the loop's
-        own included: there, and while the interpreter goes down, nobody can wait for the loop.
+        own included: there, and while the interpreter goes down, nobody can wait for the loop. In a forked child
+        nothing is closed: what was open is the parent's.
         """
-        self._held.append(close)
+        self._of_this_process()
+        pid, held = self._pid, self._held
+        held.append(close)
         try:
             yield
         finally:
-            try:
-                if threading.current_thread() is self._thread:
-                    self.call_soon(lambda: self._close_later(close))
-                elif not self._ended:
-                    self.run(_awaiting(close))
-            finally:
-                self._held.remove(close)
+            if pid == os.getpid():
+                try:
+                    if threading.current_thread() is self._thread:
+                        self.call_soon(lambda: self._close_later(close))
+                    elif not self._ended:
+                        self.run(_awaiting(close))
+                finally:
+                    held.remove(close)
 
     def call_soon(self, call: Callable[[], object]) -> None:
         """Calls ``call`` on the loop soon."""

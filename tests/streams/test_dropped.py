@@ -178,3 +178,32 @@ def test_a_forked_child_asks_by_itself(tmp_path: Path, server: Holding) -> None:
     assert subprocess.run(command, cwd=tmp_path, env=environ, timeout=LIMIT_S, check=False).returncode == 0
     assert rows(tmp_path) == [("chat", "ok"), ("chat", "ok")]
     assert server.requests == 2
+
+
+FORKS_IN_A_STREAM = """
+import os
+events = iter(chain.stream_sync("hold"))
+next(events)
+child = os.fork()
+if child == 0:
+    events.close()
+    mine = iter(zc.open().stream_sync("hello"))
+    words = [event.text for event in mine if isinstance(event, Text)]
+    os._exit(words != ["answered"])
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert isinstance(next(events), Text)
+events.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_leaves_its_parents_stream_alone(tmp_path: Path, server: Holding) -> None:
+    """Closed in the child it stays open in the parent, which reads on; the child's own streams begin and end."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "ZC_CONFIG": str(tmp_path / "zc.toml")}
+    command = [sys.executable, "-W", "ignore", "-c", HEAD + FORKS_IN_A_STREAM]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environ, timeout=LIMIT_S, check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(rows(tmp_path)) == [("stream", "cancelled"), ("stream", "ok")]
+    assert server.requests == 2
