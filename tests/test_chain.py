@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import KEYS, Fleet, chain_toml, profile
+from tests.ledger.rows import NOON, row
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.records import HttpRequest
 from zc_notebooks.testing import chat_answer, chat_error, response
@@ -385,6 +387,18 @@ def test_a_stated_remaining_of_zero_is_not_asked(tmp_path: Path) -> None:
     assert fleet.called == ["a", "b"]
     fleet.clock.advance(91)
     assert ask(fleet).served.provider_ref == "custom.a"
+
+
+def test_a_status_has_its_reason_from_the_same_row(tmp_path: Path) -> None:
+    """A key that was refused before says nothing of the newest attempt, which has no reason."""
+    fleet = Fleet({"a": [OK]}, tmp_path)
+    for later, failed in enumerate(({"status": "http_401", "reason": "auth"}, {"status": "cancelled"})):
+        fleet.chain.writer.write(
+            row(f"call-{later}", t=NOON + timedelta(seconds=later), provider_ref="custom.a", **failed)
+        )
+    last = fleet.chain.status()["custom.a"].last
+    assert last is not None
+    assert (last.status, last.reason, last.t) == ("cancelled", None, NOON + timedelta(seconds=1))
 
 
 def test_a_swap_between_wires_keeps_the_tool_conversation(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zc_notebooks.chain import Chain
 
 _LAST: Final = """
-select provider_ref, arg_max(status, t) as status, arg_max(reason, t) as reason, max(t) as t
+select provider_ref, arg_max_null(status, t) as status, arg_max_null(reason, t) as reason, max(t) as t
 from attempts where kind = 'attempt' group by provider_ref
 """
 
