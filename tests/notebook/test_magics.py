@@ -29,11 +29,13 @@ class Shell:
         self.user_ns: dict[str, Any] = {}
         self.hooks: list[str] = []
         self.magics_manager = SimpleNamespace(magics={"cell": {}, "line": {}})
+        self.strdispatchers = {"complete_command": SimpleNamespace(strs={"cd": "the shell's own"})}
 
     def register_magic_function(self, magic: Any, magic_kind: str, magic_name: str) -> None:
         self.magics_manager.magics[magic_kind][magic_name] = magic
 
-    def set_hook(self, name: str, _: Any, str_key: str) -> None:
+    def set_hook(self, name: str, hook: Any, str_key: str) -> None:
+        self.strdispatchers[name].strs[str_key] = hook
         self.hooks.append(f"{name} {str_key}")
 
 
@@ -272,6 +274,7 @@ def test_load_and_unload() -> None:
     zc.unload_ipython_extension(shell)
     unload(shell)
     assert shell.magics_manager.magics == {"cell": {}, "line": {}}
+    assert shell.strdispatchers["complete_command"].strs == {"cd": "the shell's own"}
 
 
 def test_drafts_are_bounded_and_say_how_they_ended(monkeypatch: pytest.MonkeyPatch) -> None:

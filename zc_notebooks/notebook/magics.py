@@ -28,6 +28,8 @@ _TODAY: Final = """
 select provider_ref, model, attempts, accepted, input_tokens, output_tokens, cost_usd, at_least
 from spend where day = make_timestamp(epoch_us(now()))::date order by cost_usd desc nulls first, provider_ref, model
 """
+_NAMES: Final = (("cell", "%%", "ask"), ("cell", "%%", "zcsql"), ("line", "%", "zc"))
+"""Kind, signs and name of each magic; a method of :class:`Magics` does it."""
 INTERRUPTED: Final = "interrupted: the request was cancelled and its connection closed; its row in the ledger says so"
 
 
@@ -207,15 +209,16 @@ def load(shell: Any) -> Magics:
     magics = Magics(shell)
     setattr(Magics.ask, "_ipython_magic_no_var_expand", True)  # noqa: B010 (IPython's mark: {name} is for --fill alone)
     setattr(Magics.zcsql, "_ipython_magic_no_var_expand", True)  # noqa: B010
-    for kind, name, magic in (("cell", "ask", magics.ask), ("cell", "zcsql", magics.zcsql), ("line", "zc", magics.zc)):
-        shell.register_magic_function(magic, magic_kind=kind, magic_name=name)
-        shell.set_hook("complete_command", magics.complete, str_key=("%%" if kind == "cell" else "%") + name)
+    for kind, signs, name in _NAMES:
+        shell.register_magic_function(getattr(magics, name), magic_kind=kind, magic_name=name)
+        shell.set_hook("complete_command", magics.complete, str_key=signs + name)
     return magics
 
 
 def unload(shell: Any) -> None:
     """Takes them back and closes the chain they opened."""
-    for kind, name in (("cell", "ask"), ("cell", "zcsql"), ("line", "zc")):
+    for kind, signs, name in _NAMES:
+        shell.strdispatchers["complete_command"].strs.pop(signs + name, None)
         magic = shell.magics_manager.magics[kind].pop(name, None)
         if isinstance(getattr(magic, "__self__", None), Magics):
             magic.__self__.session.close()
