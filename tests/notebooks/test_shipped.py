@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import nbformat
@@ -13,6 +14,8 @@ from tests.notebooks.canonical import run
 from tests.notebooks.manifest import NOTEBOOKS
 from zc_notebooks.cli.app import run as zc
 from zc_notebooks.notebook.shipped import shipped
+
+_TARGET = re.compile(r"""\]\(([^)\s]+)|\b(?:src|href)=["']?([^"'\s>]+)""")
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,6 +66,15 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFi
     file.write_text("x")
     assert zc(["notebooks", "copy", os.fspath(file / "below")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_nothing_beside_it_is_shown(name: str) -> None:
+    """A link or a picture in its text is an address, or another of the notebooks."""
+    (path,) = (item.path for item in shipped() if item.path.name == name)
+    texts = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"]
+    targets = [a or b for a, b in _TARGET.findall("\n".join(texts))]
+    assert [target for target in targets if "://" not in target and target not in NOTEBOOKS] == []
 
 
 @pytest.mark.filterwarnings("ignore")
