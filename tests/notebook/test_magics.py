@@ -153,6 +153,21 @@ def test_filling(prompt: str, is_filled: str) -> None:
     assert filled(prompt, {"a": 1, "again": "{a}", "café": "é"}) == is_filled
 
 
+class Node(msgspec.Struct):
+    """A tree."""
+
+    kids: list[Node]
+
+
+def test_a_schema_that_names_itself() -> None:
+    """A tree's own type is inlined, and stays where its branches look for it."""
+    made = schema("tree", {"tree": Node})
+    assert isinstance(made, JsonSchema)
+    assert made.schema["type"] == "object"
+    assert made.schema["properties"]["kids"]["items"] == {"$ref": "#/$defs/Node"}
+    assert made.schema["$defs"]["Node"]["properties"] == made.schema["properties"]
+
+
 def test_schemas() -> None:
     """A dictionary, our record, a msgspec Struct, or whatever says ``model_json_schema``."""
 

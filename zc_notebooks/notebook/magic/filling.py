@@ -69,8 +69,14 @@ def schema_of(held: Any) -> JsonSchema | Mapping[str, Any] | None:
 
 
 def _inlined(made: dict[str, Any]) -> dict[str, Any]:
-    """Msgspec names the type once below ``$defs``; a schema whose own type is an object is what providers take."""
-    target = made.get("$ref", "").removeprefix("#/$defs/")
-    defs = made.get("$defs", {})
-    rest = {name: part for name, part in defs.items() if name != target}
-    return {**defs.get(target, made), **({"$defs": rest} if rest else {})}
+    """Msgspec names the type once below ``$defs``; a schema whose own type is an object is what providers take.
+
+    A type that names itself stays there as well.
+    """
+    import msgspec
+
+    ref, defs = made["$ref"], made["$defs"]
+    target = ref.removeprefix("#/$defs/")
+    named = f'"$ref":"{ref}"'.encode() in msgspec.json.encode(defs)
+    rest = {name: part for name, part in defs.items() if named or name != target}
+    return {**defs[target], **({"$defs": rest} if rest else {})}
