@@ -186,6 +186,16 @@ def test_the_rest_of_the_file_stays() -> None:
     assert again.count("# measured") == text.count("# measured")
 
 
+def test_a_block_is_taken_once() -> None:
+    """A block without a model goes to the first place of its provider; the second one gets a block of its own."""
+    places = tuple(Place(candidate=f"groq.free/{model}", pool="g", reason="one") for model in ("a", "b"))
+    text = with_order('[[chain]]\nprovider = "groq.free"\n', Proposal(by="quality", places=places))
+    assert tomllib.loads(text)["chain"] == [
+        {"provider": "groq.free", "model": "a"},
+        {"provider": "groq.free", "model": "b"},
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "words"), [("chain = 3\n", "is no list"), ("chain = [\n", "no TOML"), ('chain = ["a"]\n', "is no list")]
 )

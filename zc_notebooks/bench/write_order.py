@@ -19,7 +19,8 @@ _OURS: Final = "measured: "
 def with_order(text: str, proposal: Proposal) -> str:
     """The file's text with ``[[chain]]`` in the proposed order; each place's reason stands beside its header.
 
-    An entry that names the same candidate keeps its other keys (``allow_tiers``) and its own comments.
+    An entry that names the same candidate keeps its other keys (``allow_tiers``) and its own comments;
+    one without a model goes to the first place of its provider.
 
     Raises:
         ConfigError: The text is no TOML, or ``chain`` is something else.
@@ -38,7 +39,11 @@ def with_order(text: str, proposal: Proposal) -> str:
     known = {(str(block.get("provider")), str(block.get("model", ""))): block for block in old or ()}
     made = tomlkit.aot()
     for link, place in zip(as_chain(proposal), proposal.places, strict=True):
-        block = known.get((link["provider"], link["model"])) or known.get((link["provider"], "")) or tomlkit.table()
+        block = known.pop((link["provider"], link["model"]), None)
+        if block is None:
+            block = known.pop((link["provider"], ""), None)
+        if block is None:
+            block = tomlkit.table()
         for name, value in link.items():
             if block.get(name) != value:
                 block[name] = value
