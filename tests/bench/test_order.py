@@ -249,6 +249,21 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     assert "deepseek.prepaid" in real.read_text(encoding="utf-8")
 
 
+def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file as it was, and none beside it."""
+    path = tmp_path / "zc.toml"
+    path.write_text(FILE, encoding="utf-8")
+
+    def refused(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", refused)
+    with pytest.raises(ConfigError, match="No space left"):
+        write_order(path, MADE)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text(encoding="utf-8") == FILE
+
+
 @pytest.mark.parametrize("header", ["[[ chain ]]", '[["chain"]]', "  [[chain]]"])
 def test_a_header_in_another_form(header: str) -> None:
     """What TOML allows is understood."""

@@ -77,9 +77,13 @@ def write_order(path: Path, proposal: Proposal) -> None:
     try:
         text = with_order(path.read_text(encoding="utf-8"), proposal)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(path.stat().st_mode & 0o777)
-        Path(name).replace(path)
+        made = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            made.chmod(path.stat().st_mode & 0o777)
+            made.replace(path)
+        finally:
+            made.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(f"{path} cannot be rewritten ({error.strerror}): the order was not changed") from None
