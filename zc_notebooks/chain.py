@@ -205,6 +205,7 @@ class Chain(Steered, Shown):
         budget_usd: Decimal | float | None = None,
         turn_id: str | None = None,
         retries: int | None = None,
+        mode: Literal["chat", "bench"] = "chat",
         draft: bool = False,
         **settings: Any,
     ) -> Stream:
@@ -218,7 +219,12 @@ class Chain(Steered, Shown):
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
         limits = Limits(
-            timeout_s=timeout_s, allow_tiers=allow_tiers, budget_usd=budget_usd, turn_id=turn_id, retries=retries
+            timeout_s=timeout_s,
+            allow_tiers=allow_tiers,
+            budget_usd=budget_usd,
+            turn_id=turn_id,
+            retries=retries,
+            mode=mode,
         )
         entry = self.entry(ask, request)
 

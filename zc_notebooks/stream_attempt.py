@@ -82,7 +82,7 @@ class StreamAttempt:
         """Opens the stream of ``variant`` and forwards its events. Errors of the provider end in :attr:`judged`."""
         self._variant, self._profile = variant, variant.entry.profile
         clock = self._call.clock
-        self._call.facts = msgspec.structs.replace(self._call.facts, mode="stream")
+        self._call.facts = self._call.facts.become("stream")
         step = Try(variant=variant, attempt=0)
         encoded = self._call.begin(step, stream=True)
         started, self._t0 = clock.now(), clock.monotonic()

@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
-import msgspec
-
 from zc_notebooks.calling import Call
 from zc_notebooks.chat import Notice, Reasoning, Text
 from zc_notebooks.errors import (
@@ -121,7 +119,7 @@ class Turn:
     async def _walk(self, resume: Resume | None, noted: frozenset[tuple[int, int]]) -> AsyncGenerator[Event, None]:
         """A walk without a stream: the recovery after a failed one, or the whole call when nobody can stream."""
         if resume is not None:
-            self._call.facts = msgspec.structs.replace(self._call.facts, mode="recovery")
+            self._call.facts = self._call.facts.become("recovery")
             yield Notice(text="the stream gave no answer; the chain is asked once more without one")
             if self._draft and self._shown.spoken:
                 self._shown.text = ""

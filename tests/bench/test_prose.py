@@ -133,5 +133,6 @@ def test_a_candidate_of_a_chain_judges(tmp_path: Path) -> None:
             judge = chain_judge(chain, f"{entry.ref}/{entry.model}")
             assert judge.name == entry.model
             assert asyncio.run(judge.ask("What is 17 * 23?"))
+            assert chain.ledger.attempts()["mode"].to_list() == ["bench"]
             with pytest.raises(NoVerdict, match="name the model too"):
                 chain_judge(chain, entry.ref)

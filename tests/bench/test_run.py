@@ -189,6 +189,15 @@ def test_a_streamed_run_measures_the_first_token(tmp_path: Path) -> None:
     assert all(row.first_token_s is not None for row in rows)
 
 
+def test_a_streamed_run_is_kept_apart_from_work(tmp_path: Path) -> None:
+    """Streams and what recovers them: mode ``bench``, as without streaming."""
+    stream = Pieces(pieces=(chat_chunk("4"), chat_chunk("2"), chat_chunk(finish="stop"), chat_usage()))
+    fleet = fleet_of(tmp_path, {"a": [Pieces(pieces=(chat_usage(),)), answer(), stream, stream]})
+    _, rows = run(fleet, tmp_path, stream=True)
+    assert [(row.outcome, row.attempts) for row in rows] == [("correct", 2), ("correct", 1), ("correct", 1)]
+    assert [row.mode for row in fleet.rows] == ["bench"] * 4
+
+
 @pytest.mark.parametrize(("name", "words"), [("custom.zz", "zz"), ("custom.n", "custom.n has no model")])
 def test_a_wrong_candidate_is_one_sentence(tmp_path: Path, name: str, words: str) -> None:
     """Before anything is asked."""

@@ -41,7 +41,7 @@ def chain_judge(chain: Chain, candidate: str) -> Judge:
         raise NoVerdict(f"judge {candidate}: name the model too, as in groq.free/openai/gpt-oss-120b")
 
     async def ask(prompt: str) -> str:
-        answer = await chain.ask(prompt, start=candidate, fallback=False, temperature=0.0)
+        answer = await chain.ask(prompt, start=candidate, fallback=False, mode="bench", temperature=0.0)
         if not same_model(model, answer.served.model):
             raise NoVerdict(f"judge {candidate}: another model answered ({answer.served.model})")
         return answer.text

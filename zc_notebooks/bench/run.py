@@ -298,12 +298,13 @@ class _Attempting:
             "budget_usd": self._run.left_usd(),
             "turn_id": f"bench:{self._cell.key}",
             "retries": 0,
+            "mode": "bench",
             "max_tokens": self._item.max_tokens,
             **self._settings.request,
         }
         if self._settings.stream:
             return self._run.chain.stream(self._item.prompt, draft=True, **options).into()
-        return self._run.chain.ask(self._item.prompt, mode="bench", **options)
+        return self._run.chain.ask(self._item.prompt, **options)
 
     async def _judged(self, done: Completion) -> tuple[Outcome, str]:
         if done.finish_reason == "length":

@@ -45,7 +45,7 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the file: only what is not measured yet.")
     ] = False,
-    budget_usd: Annotated[float | None, typer.Option(min=0, help="What this run may cost.")] = None,
+    budget_usd: Annotated[float | None, typer.Option(min=0, help="What the measured calls may cost; a judge is paid besides.")] = None,
     max_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the limits of one cell.")] = 120.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Of an answer, its reasoning included.")] = 1024,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Calls at a time to one billing pool.")] = 2,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from zc_notebooks.chat import Usage
 from zc_notebooks.ledger.prices import price
 from zc_notebooks.ledger.row import AttemptRow, Mode, UsageState
@@ -25,6 +27,10 @@ class CallFacts(Record, frozen=True, kw_only=True):
     requested_ref: str
     requested_model: str
     turn_id: str | None = None
+
+    def become(self, mode: Mode) -> CallFacts:
+        """The same for what follows; a measurement stays one."""
+        return self if self.mode == "bench" else replace(self, mode=mode)
 
 
 class Timing(Record, frozen=True, kw_only=True):
