@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tomllib
@@ -78,6 +79,22 @@ def test_the_order_is_written_into_the_file(measured: Path, capsys: pytest.Captu
     assert [link["provider"] for link in tomllib.loads(text)["chain"]] == names
     assert zc(["bench", "order", file, "--by", "beauty"]) == 2
     assert "none of quality, cost, worth" in capsys.readouterr().err
+
+
+class Screen(io.StringIO):
+    """A terminal, so that the bar is drawn."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_of_a_resume_begins_where_the_file_ends(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is measured: the bar is full."""
+    screen = Screen()
+    monkeypatch.setattr("sys.stderr", screen)
+    assert zc(["bench", "run", "-m", MODELS, "--reps", "3", "--seeds", "2", *KINDS, "--resume"]) == 0
+    cells = len((measured / "bench.jsonl").read_text(encoding="utf-8").splitlines())
+    assert f"{cells}/{cells}" in screen.getvalue()
 
 
 def test_nothing_is_decided_by_too_little(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.fleet import Fleet, profile
 from zc_notebooks.bench.results import Result, Results, ResultsError
-from zc_notebooks.bench.run import Graded, Measured, Settings, measure
+from zc_notebooks.bench.run import Graded, Measured, Settings, measure, named
 from zc_notebooks.bench.statistics import statistics
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import HttpResponse, Record
@@ -159,6 +159,14 @@ def test_a_run_goes_on_with_exactly_the_rest(tmp_path: Path) -> None:
     changed = [Sum(task="t0", content="c2")]
     assert asyncio.run(measure(fleet.chain, changed, ["custom.a"], results, Settings(reps=1))).done == 1
     assert len({row.key for row in results}) == 7
+
+
+def test_a_candidate_named_twice_is_measured_once(tmp_path: Path) -> None:
+    """With its model and without: the same cells."""
+    fleet = fleet_of(tmp_path, {"a": [answer()] * 6})
+    done, _ = run(fleet, tmp_path, "a", "a/m", "a")
+    assert (done.cells, done.done, len(fleet.called)) == (3, 3, 3)
+    assert named(fleet.chain, ["custom.a", "custom.a/n", "custom.a/m"]) == ["custom.a/m", "custom.a/n"]
 
 
 def test_a_budget_ends_the_run_before_it_is_spent(tmp_path: Path) -> None:

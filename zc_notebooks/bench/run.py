@@ -9,7 +9,7 @@ wrong.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
@@ -152,8 +152,7 @@ async def measure(
     Raises:
         ConfigError: A candidate is not configured or has no model.
     """
-    named = [_named(chain, candidate) for candidate in candidates]
-    every = cells(items, named, settings)
+    every = cells(items, named(chain, candidates), settings)
     done = results.done()
     left = [(cell, item) for cell, item in every if cell.key not in done]
     run = _Run(chain, results, settings, told)
@@ -172,8 +171,16 @@ async def measure(
     return Measured(cells=len(every), before=len(every) - len(left), done=run.done, stopped=run.stopped)
 
 
+def named(chain: Chain, candidates: Iterable[str]) -> list[str]:
+    """``family.alias/model`` of what calls that start there would ask, each once.
+
+    Raises:
+        ConfigError: A candidate is not configured or has no model.
+    """
+    return list(dict.fromkeys(_named(chain, candidate) for candidate in candidates))
+
+
 def _named(chain: Chain, candidate: str) -> str:
-    """``family.alias/model`` of what a call that starts there would ask."""
     entry = plan(chain.config, Ask(start=candidate, fallback=False)).entries[0]
     if entry.model is None:
         raise ConfigError(f"{candidate} has no model: name it ({candidate}/MODEL)")

@@ -45,7 +45,9 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the file: only what is not measured yet.")
     ] = False,
-    budget_usd: Annotated[float | None, typer.Option(min=0, help="What the measured calls may cost; a judge is paid besides.")] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, help="What the measured calls may cost; a judge is paid besides.")
+    ] = None,
     max_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the limits of one cell.")] = 120.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Of an answer, its reasoning included.")] = 1024,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Calls at a time to one billing pool.")] = 2,
@@ -122,18 +124,20 @@ async def _measure(
     from zc_notebooks.bench.judge import chain_judge
     from zc_notebooks.bench.put import put
     from zc_notebooks.bench.results import Result, Results
-    from zc_notebooks.bench.run import cells, measure
+    from zc_notebooks.bench.run import cells, measure, named
 
     judges = (chain_judge(chain, judge),) if judge else ()
     found = await require_sound(made, judges)
     if found.unchecked:
         say(f"left out, because a model must judge them (--judge): {', '.join(found.unchecked)}")
     items = put(made, judges, max_tokens)
-    candidates = names or [f"{link.provider}/{link.model}" for link in chain.config.chain] or _default(chain)
+    given = names or [f"{link.provider}/{link.model}" for link in chain.config.chain] or _default(chain)
+    candidates = named(chain, given)
     results = Results(out)
-    left = len(cells(items, candidates, settings))
+    every, before = cells(items, candidates, settings), results.done()
     counts = {"correct": 0, "unreachable": 0}
-    with tqdm(total=left, desc="cells", unit="cell", disable=None, leave=False) as progress:
+    known = sum(cell.key in before for cell, _ in every)
+    with tqdm(total=len(every), initial=known, desc="cells", unit="cell", disable=None, leave=False) as progress:
 
         def told(result: Result) -> None:
             counts[result.outcome] = counts.get(result.outcome, 0) + 1
