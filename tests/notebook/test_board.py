@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import closing
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from tests.conftest import ROOT
 from tests.fleet import Fleet
 from tests.ledger.rows import NOON, row
 from tests.notebook.here import Here, KeptBoard, until
+from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.notebook.board_state import BoardState
+from zc_notebooks.notebook.board_view import panel_of
 from zc_notebooks.notebook.outages import Outage
 from zc_notebooks.testing import ManualClock, chat_answer, chat_error
 
@@ -57,7 +60,7 @@ def test_the_newest_stand_first(tmp_path: Path) -> None:
     state = zc.board(fleet.chain).state
     assert [(item.ref, item.outcome) for item in state.recent] == [("custom.b", "answered"), ("custom.a", "rate limit")]
     assert [item.begin for item in state.outages] == [fleet.clock.now()]
-    assert state.says() == "Today: 2 attempts, 1 answers, cost at least $0. Out now: custom.a."
+    assert state.says() == "Today: 2 attempts, 1 answers, cost at least $0.00. Out now: custom.a."
     fleet.clock.advance(1)
     asyncio.run(fleet.chain.ask("x"))
     state.refresh()
@@ -70,7 +73,8 @@ def test_the_newest_stand_first(tmp_path: Path) -> None:
     [
         ([], "nothing"),
         ([None], "unknown"),
-        ([0.0], "$0"),
+        ([0.0], "$0.00"),
+        ([0.0000004], "$0.0000004"),
         ([0.001, 0.0005], "$0.0015"),
         ([0.001, None], "at least $0.001"),
     ],
@@ -83,6 +87,8 @@ def test_spend_today(tmp_path: Path, costs: list[float | None], words: str) -> N
             writer.write(row(f"call-{number}", accepted=True, cost_usd=cost, input_tokens=9, output_tokens=3))
     state = BoardState(tmp_path, clock=ManualClock(NOON))
     assert state.spent() == words
+    shown = [item["cost"] for item in panel_of(state)["recent"]]
+    assert shown == [*("-" if cost is None else dollars(Decimal(str(cost))) for cost in reversed(costs)), "$7.00"]
     assert len(state.recent) == len(costs) + 1
     state.close()
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
+from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import zc_notebooks as zc
 from tests.fleet import KEYS, Fleet
+from zc_notebooks.cli.ask import summary as in_terminal
 from zc_notebooks.notebook.display import sheet_of
+from zc_notebooks.notebook.sheets.calls import summary
 from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import LiveMarks
 from zc_notebooks.testing import chat_answer, chat_error
@@ -74,6 +78,17 @@ def test_three_forms_of_each(tmp_path: Path) -> None:
             assert len(repr(thing).splitlines()) == 1, name
         assert not any(re.search(r"0x[0-9a-f]{6,}", str(form)) for form in forms), name
         assert not any(key[:6] in str(form) for key in KEYS.values() for form in forms), name
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"), [("0.0000004", "cost $0.0000004"), ("0", "cost $0.00"), ("0.25", "cost $0.25")]
+)
+def test_a_cost_is_never_rounded_to_nothing(tmp_path: Path, cost: str, words: str) -> None:
+    """Every digit of it stands there, in a notebook and a terminal; nothing is two zeros."""
+    done = replace(asyncio.run(Fleet({"a": [chat_answer()]}, tmp_path).chain.ask("x")), cost_usd=Decimal(cost))
+    done = replace(done, at_least=False)
+    assert summary(done).endswith(words)
+    assert in_terminal(done).endswith(words)
 
 
 def test_a_repr_never_raises() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.cli.output import answer, attempt_json, emit, fail, hops_json, piece, report, say
 from zc_notebooks.errors import StreamCancelledAfterOutput, TurnCancelled, ZcError, variant_name
 from zc_notebooks.events import Notice, Text
@@ -159,8 +160,7 @@ def cost(done: Completion) -> str:
     """``cost $0.000123``, ``cost at least …`` or ``cost unknown``."""
     if done.cost_usd is None or (done.at_least and not done.cost_usd):
         return "cost unknown"
-    figure = f"{done.cost_usd:.6f}".rstrip("0").rstrip(".")
-    return f"cost {'at least ' if done.at_least else ''}${figure}"
+    return f"cost {'at least ' if done.at_least else ''}{dollars(done.cost_usd)}"
 
 
 def completion_json(done: Completion) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.frames import with_outcome
 from zc_notebooks.ledger.read import Ledger
@@ -74,6 +75,10 @@ class Seen(Record, frozen=True, kw_only=True):
     cost_usd: float | None
     turn: str
     """The first digits of its call, which are the same for all attempts of a call."""
+
+    def cost(self) -> str:
+        """In words; ``-`` is not known."""
+        return "-" if self.cost_usd is None else dollars(Decimal(str(self.cost_usd)))
 
 
 class BoardState(Observed):
@@ -182,5 +187,4 @@ def _recent(frame: pl.DataFrame) -> tuple[Seen, ...]:
 def _dollars(cost: Decimal | None, *, at_least: bool) -> str:
     if cost is None:
         return "unknown" if at_least else "nothing"
-    amount = f"{cost:.6f}".rstrip("0").rstrip(".")
-    return f"{'at least ' if at_least else ''}${amount}"
+    return f"{'at least ' if at_least else ''}{dollars(cost)}"

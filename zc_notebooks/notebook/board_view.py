@@ -97,7 +97,12 @@ def panel_of(state: BoardState) -> dict[str, Any]:
         "arrived": state.arrived,
         "paused": state.paused,
         "recent": [
-            {**msgspec.to_builtins(item), "t": f"{item.t:%H:%M:%S}", "day": f"{item.t:%Y-%m-%d}"}
+            {
+                **msgspec.to_builtins(item),
+                "t": f"{item.t:%H:%M:%S}",
+                "day": f"{item.t:%Y-%m-%d}",
+                "cost": item.cost(),
+            }
             for item in state.recent
         ],
         "today": [{**msgspec.to_builtins(item), "cost": item.cost()} for item in state.today],

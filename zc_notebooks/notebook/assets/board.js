@@ -65,7 +65,7 @@ function attempt(item) {
     h("td", {}, h("div", { class: "zc-state" }, h("span", { class: "zc-lamp", "aria-hidden": "true", "data-kind": kind }, sign), h("span", { class: "zc-plain" }, words))),
     h("td", {}, item.mode),
     h("td", { class: "zc-number" }, item.secs === null ? "-" : item.secs.toFixed(2)),
-    h("td", { class: "zc-number" }, item.cost_usd === null ? "-" : item.cost_usd ? `$${item.cost_usd.toFixed(6)}` : "$0"),
+    h("td", { class: "zc-number" }, item.cost),
     h("td", {}, item.turn),
   );
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.errors import AllCandidatesFailed, CallError
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.markup import Sheet
@@ -36,7 +37,9 @@ def summary(done: Completion) -> str:
     """Attempts, time and cost in one line, and that the token limit cut the answer."""
     tried = sum(row.kind == "attempt" for row in done.attempts)
     cost = (
-        "cost unknown" if done.cost_usd is None else f"cost {'at least ' if done.at_least else ''}${done.cost_usd:.6f}"
+        "cost unknown"
+        if done.cost_usd is None
+        else f"cost {'at least ' if done.at_least else ''}{dollars(done.cost_usd)}"
     )
     hops = len(done.hops)
     counted = f"{tried} attempt{'' if tried == 1 else 's'}, {hops} hop{'' if hops == 1 else 's'}"
