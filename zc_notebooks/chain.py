@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import random as _random
+import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
@@ -84,6 +86,8 @@ class Chain(Steered, Shown):
     ) -> None:
         self.live = LiveConfig(config, os.environ if environ is None else environ, adopted=self._adopt)
         self.lab = lab
+        if lab is not None:
+            weakref.finalize(self, _leave, lab).atexit = False
         self.on_decision = on_decision
         self.clock = clock or SystemClock()
         self.ledger_path = Path(ledger) if ledger is not None else ledger_folder(config)
@@ -366,6 +370,11 @@ class Chain(Steered, Shown):
         links = len(config.chain) or len(config.profiles)
         pools = len({profile.pool for profile in config.profiles.values()})
         return f"Chain({where}: {links} candidates in {pools} billing pools)"
+
+
+def _leave(lab: Lab) -> None:
+    """Ends the lab of a chain that was dropped, in whatever thread that was noticed: the lab's own among them."""
+    threading.Thread(target=lab.close, name="zc-lab-closing", daemon=True).start()
 
 
 def _marks(config: Config, clock: Clock, *, in_memory: bool) -> Marks:

@@ -36,6 +36,19 @@ def is_busy(error: Exception) -> bool:
     return isinstance(error, sqlite3.Error) and (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _BUSY
 
 
+class _Connection(sqlite3.Connection):
+    """Closes itself when nobody refers to it any more: a chain that was made in a cell is seldom closed by hand."""
+
+    def __del__(self) -> None:
+        with suppress(sqlite3.Error):  # one that could not be opened
+            self.close()
+
+
+def connect(path: Path | str) -> sqlite3.Connection:
+    """A connection in autocommit mode, for any thread; ``":memory:"`` is no file. Raises :class:`sqlite3.Error`."""
+    return sqlite3.connect(path, timeout=_TRY_S, isolation_level=None, check_same_thread=False, factory=_Connection)
+
+
 class Identity(NamedTuple):
     """Device and inode of the file and of its log, each ``None`` when absent. Neither changes while it is open."""
 
@@ -82,7 +95,7 @@ def open_file(
     with _OPENING:
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection = sqlite3.connect(path, timeout=_TRY_S, isolation_level=None, check_same_thread=False)
+        connection = connect(path)
     try:
         patiently(lambda: prepare(connection), briefly=briefly)
         _owner_only(path)

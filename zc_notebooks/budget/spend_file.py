@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from zc_notebooks.budget.amounts import MOST
 from zc_notebooks.records import Record
-from zc_notebooks.shared_file import begin, claim, open_file, use_log
+from zc_notebooks.shared_file import begin, claim, connect, open_file, use_log
 
 APPLICATION_ID: Final = 0x7A636D24  # "zcm$"
 _TABLES: Final = """
@@ -75,7 +75,7 @@ def open_spend(path: Path | None) -> sqlite3.Connection:
     if path is not None:
         _make(path)
         return open_file(path, _prepare)
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection = connect(":memory:")
     connection.executescript(_TABLES)
     return connection
 
@@ -90,7 +90,7 @@ def _make(path: Path) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     try:
-        connection = sqlite3.connect(name, isolation_level=None)
+        connection = connect(name)
         try:
             _prepare(connection)
         finally:

@@ -100,6 +100,11 @@ class LedgerWriter:
             self._drop()
         self._losses.warn(first_only=False)
 
+    def __del__(self) -> None:
+        """Nobody closes the chain of a cell that is run again."""
+        if hasattr(self, "_fd"):
+            self.close()
+
     @property
     def lost(self) -> int:
         """How many rows this process could not write."""
