@@ -72,6 +72,28 @@ def test_looked_up_only_when_a_row_may_have_changed_them(tmp_path: Path) -> None
         ledger.close()
 
 
+@pytest.mark.parametrize(("takes_s", "due"), [(0.0, [True] * 3), (0.09, [True] * 3), (2.0, [False, False, True])])
+def test_a_slow_look_is_followed_by_a_pause(tmp_path: Path, takes_s: float, due: list[bool]) -> None:
+    """Ten times its length, both by the clock that is given; a quick one by none."""
+    clock = ManualClock(NOON)
+
+    class Slow(Ledger):
+        def view(self, *named: Any) -> Any:
+            clock.advance(takes_s)
+            return super().view(*named)
+
+    with closing(LedgerWriter(tmp_path)) as writer, closing(Slow(tmp_path, clock=clock)) as ledger:
+        out, follower = Outages(ledger, clock, 24.0), ledger.follow()
+        out.look()
+        writer.write(row(t=clock.now(), status="http_402", reason="balance"))
+        out.changed(follower.new_rows())
+        found = []
+        for seconds in (0.0, 19.5, 1.0):
+            clock.advance(seconds)
+            found.append(out.due)
+        assert found == due
+
+
 def test_at_most_so_many(tmp_path: Path) -> None:
     """Those that are not over are always shown, then the newest; the rest is counted."""
     with closing(LedgerWriter(tmp_path)) as writer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -104,13 +103,14 @@ class Outages:
 
     def look(self) -> None:
         """Looks them up."""
-        begun = time.perf_counter()
+        begun = self._clock.monotonic()
         found = self._ledger.view("exhaustion", self._clock.now() - timedelta(hours=self._hours))
         kept = found.sort(found["end_at"].is_null(), "begin_at").tail(MOST)
         self.left_out = found.height - kept.height
         self.shown = tuple(sorted(map(Outage.of, kept.to_dicts()), key=lambda item: (item.begin, item.lane)))
-        took = time.perf_counter() - begun
-        self._stale, self._due = False, self._clock.monotonic() + (10 * took if took > CHEAP_S else 0.0)
+        ended = self._clock.monotonic()
+        took = ended - begun
+        self._stale, self._due = False, ended + (10 * took if took > CHEAP_S else 0.0)
 
 
 def _instant(at: datetime, now: datetime) -> str:
