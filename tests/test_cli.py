@@ -301,6 +301,14 @@ def test_ledger_reprice(zc: Terminal, tmp_path: Path) -> None:
     assert zc("ledger", "reprice", "--until", "soon") == 2
 
 
+def test_a_file_without_providers_has_the_labs_ledger(zc: Terminal, tmp_path: Path) -> None:
+    """Where the embedded lab answers, its rows are what the ledger's commands read, empty zc.toml or none."""
+    (tmp_path / "zc.toml").write_text("# providers come later\n")
+    assert zc("ask", "hi") == 0
+    assert zc("ledger", "tail", "--json") == 0
+    assert zc.json
+
+
 def test_ledger_spans(zc: Terminal, tmp_path: Path) -> None:
     """Calls go out as spans and come in again; where they go has to be said."""
     zc("ask", "hi")
@@ -311,7 +319,7 @@ def test_ledger_spans(zc: Terminal, tmp_path: Path) -> None:
     assert zc.json["format"] == "OpenTelemetry spans"
     assert zc.json["added"] >= 1
     assert zc("ledger", "export", "--otel", "no/such/folder.jsonl") == 2
-    assert zc.err == "zc: cannot export to folder.jsonl: No such file or directory\n"
+    assert zc.err == "zc: folder.jsonl could not be written: No such file or directory\n"
     assert zc("ledger", "export") == 2
     assert zc.err.startswith("zc: say where the attempts go: a FILE that ends in .parquet, .csv or .duckdb, or --otel")
 

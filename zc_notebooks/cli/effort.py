@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,23 +28,16 @@ def effort(
     """Say how a message is judged (simple, standard, complex), why, and where it would go. No model is called."""
     if agreement == (text is not None):
         fail('give one message, as in: zc effort "text", or --agreement alone')
+    from zc_notebooks.config.load import load_config
+
     try:
-        config = _config()
+        config = load_config(None, environ=os.environ)
         if agreement:
             _show_agreement(config, as_json=as_json)
         else:
             _show_effort(config, read_prompt(text or ""), as_json=as_json)
     except ZcError as error:
         report(error, as_json=as_json)
-
-
-def _config() -> Config:
-    """The configuration, if there is one. The embedded lab is not started for this."""
-    from zc_notebooks.config.load import find_config, load_config
-    from zc_notebooks.config.schema import Config
-
-    found = find_config(os.environ, Path.cwd())
-    return Config() if found is None else load_config(found, environ=os.environ)
 
 
 # -- one message ------------------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from zc_notebooks.errors import LedgerError, ZcError
 if TYPE_CHECKING:
     from polars import DataFrame
 
-    from zc_notebooks.config.schema import Config
     from zc_notebooks.ledger.read import Ledger
 
 app = typer.Typer(help="Query the attempt ledger.", no_args_is_help=True)
@@ -60,21 +59,14 @@ def folder_of(folder: Path | None, *, new: bool = False) -> Path:
     Raises:
         LedgerError: ``folder`` is named and not there, though it may not be ``new``. The configured one may be.
     """
+    from zc_notebooks.config.load import configured
     from zc_notebooks.places import ledger_folder
 
     if folder is None:
-        return ledger_folder(configured())
+        return ledger_folder(configured(os.environ))
     if not new and not folder.expanduser().exists():
         raise LedgerError(f"there is no folder {folder}: name a ledger's folder with --ledger, or leave that out")
     return folder
-
-
-def configured() -> Config | None:
-    """The configuration a command finds; ``None`` without one."""
-    from zc_notebooks.config.load import find_config, load_config
-
-    found = find_config(os.environ, Path.cwd())
-    return None if found is None else load_config(found, environ=os.environ)
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from zc_notebooks.cli.ask import AsJson
-from zc_notebooks.cli.ledger import Folder, app, folder_of, open_ledger
+from zc_notebooks.cli.ledger import Folder, Since, Until, app, folder_of, open_ledger
 from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, fail, report, show
 from zc_notebooks.errors import ZcError
 
@@ -56,8 +56,8 @@ def export(
     file: Annotated[Path | None, typer.Argument(help="A new .parquet, .csv or .duckdb file of the attempts.")] = None,
     otel: Annotated[Path | None, typer.Option(help="Write OpenTelemetry spans to it, as OTLP JSON lines.")] = None,
     otlp: Annotated[bool, typer.Option("--otlp", help="Send them to OTEL_EXPORTER_OTLP_ENDPOINT.")] = False,
-    since: Annotated[str | None, typer.Option(help="Begin: 24h, 7d, a date or an instant.")] = None,
-    until: Annotated[str | None, typer.Option(help="End, not included.")] = None,
+    since: Since = None,
+    until: Until = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE when it is there.")] = False,
     ledger: Folder = None,
     as_json: AsJson = False,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from zc_notebooks.cli.ask import AsJson
-from zc_notebooks.cli.ledger import Folder, configured, folder_of, open_ledger
+from zc_notebooks.cli.ledger import Folder, Since, Until, folder_of, open_ledger
 from zc_notebooks.cli.output import answer, emit, report, show
 from zc_notebooks.errors import ZcError
-
-Since = Annotated[str | None, typer.Option(help="Begin: 24h, 7d, a date or an instant.")]
-Until = Annotated[str | None, typer.Option(help="End, not included.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -45,11 +43,11 @@ def reprice(
     as_json: AsJson = False,
 ) -> None:
     """Correct costs by today's prices: a new version beside the rows, which stay as they are."""
+    from zc_notebooks.config.load import load_config
     from zc_notebooks.ledger.repricing import reprice as correct
 
     try:
-        config = configured()
-        profiles = {} if config is None else config.profiles
+        profiles = load_config(None, environ=os.environ).profiles
         done = correct(folder_of(ledger), profiles, since=since, until=until, dry_run=dry_run)
     except ZcError as error:
         report(error, as_json=as_json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +16,6 @@ from zc_notebooks.errors import ZcError
 
 if TYPE_CHECKING:
     from zc_notebooks.bench.replay import Bounds, Figures, Replay
-    from zc_notebooks.config.schema import Config
 
 
 def replay(
@@ -35,23 +33,18 @@ def replay(
 ) -> None:
     """Replay recorded calls with another order or policy, against what really happened."""
     from zc_notebooks.bench.from_ledger import replay_ledger
+    from zc_notebooks.config.load import configured
 
     names = [name for name in (chain or "").split(",") if name.strip()] or None
     try:
-        found = replay_ledger(open_ledger(ledger), names, since=since, until=until, config=_config(), policy=policy)
+        config = configured(os.environ)
+        found = replay_ledger(open_ledger(ledger), names, since=since, until=until, config=config, policy=policy)
     except ZcError as error:
         report(error, as_json=as_json)
     if as_json:
         emit(replay_json(found, calls=calls))
     else:
         _say(found)
-
-
-def _config() -> Config | None:
-    from zc_notebooks.config.load import find_config, load_config
-
-    path = find_config(os.environ, Path.cwd())
-    return None if path is None else load_config(path, environ=os.environ)
 
 
 def replay_json(found: Replay, *, calls: bool = False) -> dict[str, Any]:

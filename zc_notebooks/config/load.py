@@ -54,6 +54,15 @@ def load_config(path: Path | None, *, environ: Mapping[str, str]) -> Config:
     return parse_config(read_text(found), base_dir=found.parent, source=str(found), environ=environ, path=found)
 
 
+def configured(environ: Mapping[str, str]) -> Config | None:
+    """The configuration in force, or ``None`` where the embedded lab answers: there is none, or it names no provider.
+
+    Raises :class:`ConfigError` with every fault of the file.
+    """
+    config = load_config(None, environ=environ)
+    return config if config.profiles else None
+
+
 def find_config(environ: Mapping[str, str], cwd: Path) -> Path | None:
     """The file in force: ``ZC_CONFIG``, else ``zc.toml`` in ``cwd``, else the user's own.
 

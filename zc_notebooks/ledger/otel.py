@@ -7,7 +7,6 @@ passed over are ``zc.skip`` events of that. Ids are hashes of the ledger's keys:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -18,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger import genai
-from zc_notebooks.ledger.exporting import free
+from zc_notebooks.ledger.exporting import appear, free
 from zc_notebooks.ledger.period import When, period
 from zc_notebooks.ledger.row import DUCKDB_TYPES
 from zc_notebooks.records import Record
@@ -148,20 +146,11 @@ def export(
     """
     from zc_notebooks import __version__
 
-    file = free(file, ledger.folder, force=force)
-    hidden = file.with_name(f".{file.name}.{os.getpid()}.part")
-    written = 0
-    try:
-        with hidden.open("xb") as out:
-            for spans in calls(ledger, since, until):
-                out.write(otlp_line(spans, __version__))
-                written += 1
-        hidden.replace(file)
-    except OSError as problem:
-        raise LedgerError(f"cannot export to {file.name}: {problem.strerror or problem}") from None
-    finally:
-        hidden.unlink(missing_ok=True)
-    return written
+    def write(path: Path) -> int:
+        with path.open("xb") as out:
+            return sum(bool(out.write(otlp_line(spans, __version__))) for spans in calls(ledger, since, until))
+
+    return appear(free(file, ledger.folder, force=force), write)
 
 
 def _conventional(row: Columns) -> dict[str, Value]:
