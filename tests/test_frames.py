@@ -82,9 +82,10 @@ def test_outcomes_are_counted_in_the_order_of_the_chain() -> None:
     rows = [
         row("a", 0, provider_ref="z.first", status="http_429", secs=0.1),
         row("a", 1, provider_ref="b.second", status="skipped_cooldown", kind="skip"),
-        row("a", 2, provider_ref="c.third", accepted=True, secs=1.0, cost_usd=0.25),
+        row("a", 2, provider_ref="c.third", accepted=True, secs=1.0, cost_usd=0.25, input_tokens=1, output_tokens=1),
         row("b", 0, provider_ref="z.first", accepted=True, cost_usd=None),
-        row("b", 1, provider_ref="c.third", accepted=True, secs=2.0, cost_usd=0.5),
+        row("b", 1, provider_ref="c.third", accepted=True, secs=2.0, cost_usd=0.5, input_tokens=1, output_tokens=1),
+        row("c", 0, provider_ref="d.fourth", accepted=True, secs=1.0, cost_usd=0.5, input_tokens=1),
     ]
     found = by_outcome(attempts_from_rows(rows))
     assert found.columns == ["provider_ref", "outcome", "count", "secs", "cost_usd", "at_least"]
@@ -93,6 +94,7 @@ def test_outcomes_are_counted_in_the_order_of_the_chain() -> None:
         ("z.first", "rate limit", 1, 0.1, None, False),
         ("b.second", "skipped", 1, None, None, False),
         ("c.third", "answered", 2, 3.0, 0.75, False),
+        ("d.fourth", "answered", 1, 1.0, 0.5, True),
     ]
     assert found["count"].sum() == len(rows)
 

@@ -153,7 +153,8 @@ def by_outcome(frame: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     frame = frame if "outcome" in frame.columns else with_outcome(frame)
-    unpriced = (pl.col("kind") == "attempt") & pl.col("cost_usd").is_null() & ~pl.col("status").str.starts_with("http_")
+    missing = pl.any_horizontal(pl.col("cost_usd", "input_tokens", "output_tokens").is_null())
+    unpriced = (pl.col("kind") == "attempt") & missing & ~pl.col("status").str.starts_with("http_")
     return (
         frame.with_row_index("_place")
         .with_columns(pl.col("_place").min().over("provider_ref"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 _MASK = "***"
 _MIN_KEY = 4
@@ -117,10 +117,6 @@ class Redactor:
             if self._known is None:
                 self._known = _pattern(self._values)
             return self._known
-
-    def mapping(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """The same for a mapping's values."""
-        return {name: self(value) for name, value in headers.items()}
 
 
 def _clean_url(match: re.Match[str]) -> str:

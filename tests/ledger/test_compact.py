@@ -85,6 +85,17 @@ def test_a_second_compaction_changes_nothing(tmp_path: Path) -> None:
     assert {path.name: path.stat() for path in parquets(tmp_path)} == before
 
 
+def test_a_folder_named_like_a_partition_makes_no_column(tmp_path: Path) -> None:
+    """``year=2026`` is a folder's name and nothing else, when files are merged too."""
+    folder = tmp_path / "year=2026"
+    for call in "ab":
+        written(folder, row(call, 0))
+        compact(folder)
+    (path,) = parquets(folder)
+    assert "year" not in pl.read_parquet_schema(path)
+    assert keys(folder) == [("a", 0), ("b", 0)]
+
+
 def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
     """Brackets, stars, quotes and spaces in a path are no patterns; a linked folder is its target."""
     folder = tmp_path / "it's [1] *.led ger"

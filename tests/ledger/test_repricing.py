@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -190,6 +192,24 @@ def test_a_damaged_version_is_passed_over(tmp_path: Path) -> None:
     assert Ledger(tmp_path).check().left_out == {"prices-000002.parquet": "damaged"}
     assert correct(tmp_path, priced(m=2.0)).version == 3
     assert costs(tmp_path) == {"a": 0.0003}
+
+
+def test_a_version_that_cannot_be_opened_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its prices do not count, and it is named with the system's reason."""
+    ledger_of(tmp_path, [used("a", 0.5)])
+    correct(tmp_path, priced(m=1.0))
+    shut = tmp_path / "prices-000002.parquet"
+    shut.touch()
+    opened = os.open
+
+    def refuse(path: Any, *how: Any, **options: Any) -> int:
+        if path == shut:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, *how, **options)
+
+    monkeypatch.setattr("zc_notebooks.ledger.price_versions.os.open", refuse)
+    assert costs(tmp_path) == {"a": 0.00015}
+    assert Ledger(tmp_path).check().left_out == {shut.name: "Permission denied"}
 
 
 def test_a_missing_ledger_is_an_empty_one(tmp_path: Path) -> None:

@@ -405,11 +405,23 @@ def test_latency_is_that_of_answers(ledger: Open) -> None:
         ([row("b", 0, **GOOD), row("a", 0, t=at(1), **LIMIT, **STATED)], "out"),
         ([row("a", 0, **LIMIT)], "out"),
         ([row("a", 0, resets_at=at(10), **LIMIT)], "due"),
+        ([row("a", 0, **MINUTE)], "due"),
+        ([row("a", 0, t=EVENING - timedelta(seconds=59), **MINUTE)], "out"),
         ([row("a", 0, **LIMIT), row("b", 0, t=at(1), **SKIP, **STATED)], "out"),
         ([row("a", 0, **GOOD), row("b", 0, t=at(1), status="http_503", reason="capacity")], "failing"),
         ([row("a", 0, **GOOD), row("a", 1, kind="skip", status="skipped_no_key")], "skipped"),
     ],
-    ids=["ok", "out, stated", "out", "due", "skipped for it", "failing", "no key"],
+    ids=[
+        "ok",
+        "out, stated",
+        "out",
+        "due",
+        "a minute ago",
+        "a minute, not over",
+        "skipped for it",
+        "failing",
+        "no key",
+    ],
 )
 def test_the_last_row_of_a_candidate_is_its_state(ledger: Open, rows: list[AttemptRow], state: str) -> None:
     """Rows of one instant count in the order of the call; its NULLs are its own and not an older row's values."""
@@ -433,6 +445,13 @@ def test_headroom_is_an_estimate_from_days_that_ran_out(ledger: Open) -> None:
         (6, 600, True, 3, 2, 15.0, 1500.0, 30, 9.0, 900.0, None),
         (0, 0, False, 0, 0, None, None, None, None, None, MIDNIGHT),
     ]
+
+
+def test_headroom_after_an_answer_is_not_out(ledger: Open) -> None:
+    """A reset that lies ahead says nothing once something was answered: out_until is NULL."""
+    later = {"t": NOON + timedelta(minutes=1)}
+    rows = [row("a", 0, **LIMIT, **STATED), row("b", 0, **GOOD, **later)]
+    assert ledger(rows).view("headroom")["out_until"].to_list() == [None]
 
 
 # -- periods --------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ import msgspec
 from zc_notebooks.clock import Clock
 from zc_notebooks.ledger.row import AttemptRow, encode
 from zc_notebooks.ledger.segments import hold, new_name
+from zc_notebooks.ledger.steps import sync_folder
 from zc_notebooks.redact import redact
 
 _DAY_S: Final = 86_400
@@ -167,7 +168,7 @@ class LedgerWriter:
             return
         self._fd, self._path, self._day, self._inode = fd, path, day, (stat.st_dev, stat.st_ino)
         if self._fsync:
-            _sync_folder(self._place)
+            sync_folder(self._place)
 
     def _drop(self) -> None:
         """Lets the file go; one that never got a row is removed."""
@@ -270,16 +271,6 @@ def _put(fd: int, line: bytes) -> None:
         except OSError:
             raise _Torn(problem.errno, problem.strerror) from problem
         raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new file's name is durable only when its folder is."""
-    with contextlib.suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
 
 
 def _after_fork() -> None:

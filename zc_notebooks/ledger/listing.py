@@ -97,10 +97,15 @@ class Lister:
         """The first that can be read. Such a file never changes, so each is opened once."""
         for name in priced:
             path = str(self.folder / name)
-            if path in self._priced or price_versions.read_head(self.folder / name) is not None:
-                self._priced.add(path)
-                return path
-            left_out[printable(name)] = "damaged"
+            try:
+                if path in self._priced or price_versions.is_whole(self.folder / name):
+                    self._priced.add(path)
+                    return path
+                left_out[printable(name)] = "damaged"
+            except FileNotFoundError:
+                raise
+            except OSError as problem:
+                left_out[printable(name)] = problem.strerror or type(problem).__name__
         return None
 
     def _read(self, files: dict[str, os.stat_result], left_out: dict[str, str]) -> dict[str, Footer]:

@@ -46,8 +46,7 @@ class Footer(Record, frozen=True, kw_only=True):
     """The highest ``_batch`` in it."""
     columns: tuple[str, ...]
     first: datetime | None = None
-    last: datetime | None = None
-    """Start of its earliest and of its latest attempt."""
+    """Start of its earliest attempt."""
     segments: Mapping[str, Part] = {}
     """Segments it replaces, by name."""
     files: tuple[str, ...] = ()
@@ -100,8 +99,9 @@ def read_sql(files: Sequence[Compacted]) -> str:
 
 
 def source_sql(paths: Iterable[str]) -> str:
-    """The table function over some files."""
-    return f"read_parquet([{', '.join(quoted(path) for path in paths)}], union_by_name = true)"
+    """The table function over some files. A folder called ``year=2026`` makes no column."""
+    named = ", ".join(quoted(path) for path in paths)
+    return f"read_parquet([{named}], union_by_name = true, hive_partitioning = false)"
 
 
 def copy_sql(query: str, path: Path, footer: Footer) -> str:

@@ -38,7 +38,7 @@ from ({rows})
 """
 
 
-class PriceHead(Record, frozen=True, kw_only=True):
+class _Head(Record, frozen=True, kw_only=True):
     """What a file says of itself. New fields go to the end with a default."""
 
     version: int
@@ -58,8 +58,8 @@ def version_of(name: str) -> int | None:
     return None if match is None else int(match[1])
 
 
-def read_head(path: Path) -> PriceHead | None:
-    """What the file says of itself, or ``None`` when it holds no corrections that can be read.
+def is_whole(path: Path) -> bool:
+    """Whether the file holds corrections that can be read.
 
     Raises:
         OSError: It cannot be opened.
@@ -69,9 +69,9 @@ def read_head(path: Path) -> PriceHead | None:
     os.close(os.open(path, os.O_RDONLY))
     try:
         text = pl.read_parquet_metadata(path).get(_KEY)
-        return None if text is None else msgspec.json.decode(text, type=PriceHead)
+        return text is not None and bool(msgspec.json.decode(text, type=_Head))
     except (pl.exceptions.PolarsError, msgspec.DecodeError, ValueError):
-        return None
+        return False
 
 
 def rows_sql(rows: str, *, corrected: bool) -> str:
@@ -107,13 +107,12 @@ def read(path: Path | str | None) -> pl.DataFrame:
         raise LedgerError(f"{Path(path or '').name} is damaged: move it away and reprice again") from None
 
 
-def write(path: Path, before: pl.DataFrame, new: list[tuple[Any, ...]], version: int, now: datetime) -> PriceHead:
+def write(path: Path, before: pl.DataFrame, new: list[tuple[Any, ...]], version: int, now: datetime) -> None:
     """Writes a file with the corrections so far and the new ones, which count where both have a key."""
     import polars as pl
 
     key = ["call_id", "ordinal"]
     added = pl.DataFrame(new, schema=schema(), orient="row").unique(key, keep="first", maintain_order=True)
     together = pl.concat([before.join(added, on=key, how="anti"), added], how="diagonal_relaxed").sort(key)
-    head = PriceHead(version=version, rows=together.height, written_at=now)
+    head = _Head(version=version, rows=together.height, written_at=now)
     together.write_parquet(path, compression="zstd", metadata={_KEY: msgspec.json.encode(head).decode()})
-    return head

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PORTION: Final = 32 * 1024 * 1024
 """Bytes of lines handed to DuckDB at a time."""
 _FACTS: Final = """
-select count(*), min(t), max(t), (select list(distinct name order by name) from (
+select count(*), min(t), (select list(distinct name order by name) from (
     select unnest(json_keys(_more)) as name from taken where _more is not null))
 from taken
 """
@@ -80,14 +80,13 @@ def _gather(con: duckdb.DuckDBPyConnection, wanted: Writing, batch: int) -> None
 
 
 def _footer(con: duckdb.DuckDBPyConnection, wanted: Writing, batch: int) -> Footer:
-    rows, first, last, more = con.execute(_FACTS).fetchall()[0]
+    rows, first, more = con.execute(_FACTS).fetchall()[0]
     columns = [name for name, *_ in con.execute("describe taken").fetchall()]
     return Footer(
         rows=rows,
         newest=batch if wanted.sources else max(file.footer.newest for file in wanted.merged),
         columns=tuple(columns),
         first=None if first is None else first.astimezone(UTC),
-        last=None if last is None else last.astimezone(UTC),
         segments=wanted.segments,
         files=wanted.files,
         torn=sum(source.torn for source in wanted.sources) + sum(file.footer.torn for file in wanted.merged),

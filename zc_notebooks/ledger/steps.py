@@ -33,19 +33,21 @@ class Disk:
     def rename(self, old: Path, new: Path) -> None:
         """Lets a finished file appear under its name, durably."""
         old.rename(new)
-        self._sync_folder(new.parent)
+        sync_folder(new.parent)
 
     def unlink(self, path: Path) -> None:
         """Removes a file; one that is gone already is no fault."""
         path.unlink(missing_ok=True)
 
-    def _sync_folder(self, folder: Path) -> None:
-        with suppress(OSError):  # not every system can
-            fd = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in it durable, where the system can."""
+    with suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
 
 
 def temporary(folder: Path) -> Path:

@@ -40,12 +40,12 @@ _TABLES: Final = ("written", "known", "batches")
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in DUCKDB_TYPES)
 
 
+class _Failed(Exception):
+    """What DuckDB says of a query, in one sentence. Perhaps a file is at fault and not the query."""
+
+
 class FilesMoved(Exception):
     """A compaction replaced Parquet files before or while a query read them: look again and ask again."""
-
-
-class _Unreadable(LedgerError):
-    """Perhaps a file's fault and not the query's."""
 
 
 class Store:
@@ -145,11 +145,13 @@ class Store:
             if views:
                 self._make_views(con)
             return interruptible(lambda: _result(cursor, text, params), cursor.interrupt)
-        except Exception as problem:
+        except _Failed as failed:
             if _moved(files):
                 raise FilesMoved from None
-            if isinstance(problem, _Unreadable):
-                _name_damage(con, files)
+            raise LedgerError(_damage(con, files) or str(failed)) from None
+        except Exception:
+            if _moved(files):
+                raise FilesMoved from None
             raise
         finally:
             cursor.close()
@@ -242,7 +244,7 @@ def _make_tables(con: duckdb.DuckDBPyConnection, compacted: Sequence[Compacted],
         con.execute(f"create view store.compacted as {read_sql(compacted)}")
         rows = f"select {_COLUMNS} from store.compacted union all {rows}"  # noqa: S608
     if prices is not None:
-        con.execute(f"create view store.prices as from read_parquet({quoted(prices)})")
+        con.execute(f"create view store.prices as from {source_sql([prices])}")
     con.execute(f"create view store.rows as {rows_sql(rows, corrected=prices is not None)}")
     for name in VIEWS:
         con.execute(f"create view {name} as {view_sql(name)}")
@@ -261,9 +263,9 @@ def _result(
             raise LedgerError("the query gives no rows; end it with a SELECT")
         return frame_of_result(relation)
     except (duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException) as problem:
-        raise _Unreadable(_sentence(problem)) from None
+        raise _Failed(_sentence(problem)) from None
     except duckdb.Error as problem:
-        kind = _Unreadable if type(problem) is duckdb.Error else LedgerError
+        kind = _Failed if type(problem) is duckdb.Error else LedgerError
         raise kind(_sentence(problem)) from None
     except BaseException as problem:
         if type(problem).__name__ != "PanicException":  # polars' word for a value it cannot hold, no Exception
@@ -275,18 +277,18 @@ def _moved(files: Iterable[str]) -> bool:
     return not all(Path(file).exists() for file in files)
 
 
-def _name_damage(con: duckdb.DuckDBPyConnection, files: Iterable[str]) -> None:
-    """Reads each file to its end; raises :class:`LedgerError` about the first that cannot be read."""
+def _damage(con: duckdb.DuckDBPyConnection, files: Iterable[str]) -> str | None:
+    """Reads each file to its end; a sentence about the first that cannot be read."""
     import duckdb
 
-    for file in files:
-        try:
-            with con.cursor() as cursor:
-                cursor.execute(f"select max(hash(x)) from {source_sql([file])} x").fetchall()  # noqa: S608
-        except duckdb.Error:
-            raise LedgerError(
-                f"{Path(file).name} is damaged and cannot be read; put a copy back, or move it out of the ledger"
-            ) from None
+    with con.cursor() as cursor:
+        for file in files:
+            read = f"select max(hash(x)) from {source_sql([file])} x"  # noqa: S608 (our own names)
+            try:
+                interruptible(lambda: cursor.execute(read).fetchall(), cursor.interrupt)  # noqa: B023 (run at once)
+            except duckdb.Error:
+                return f"{Path(file).name} is damaged and cannot be read; put a copy back, or move it out of the ledger"
+    return None
 
 
 def _batches(fresh: Iterable[Fresh]) -> Iterable[list[Fresh]]:

@@ -9,7 +9,7 @@
 -- out_after_answers, _tokens    median over days_out of what such a day gave; NULL: it never ran out
 -- most_answers                  the most a day before today has given: at least this much is possible
 -- answers_left, tokens_left     out_after_* less today's, not below 0: an estimate; NULL: nothing to estimate from
--- out_until                     reset a refusal or skip of today stated and that lies ahead; NULL: none
+-- out_until                     latest reset a refusal or skip stated and that lies ahead; NULL: none, or answered since
 --
 -- "Now" is the variable of that name where one is set (set variable now = timestamptz '…'), else the clock.
 with clock as (select coalesce(cast(getvariable('now') as timestamptz), now()) as now),
@@ -26,7 +26,9 @@ days as (
         bool_or(kind = 'attempt' and reason in ('daily_limit', 'token_daily_limit')) as ran_out,
         bool_or(kind = 'attempt') as asked,
         max(resets_at) filter (reset_source in ('stated', 'inferred')
-            and reason in ('minute_limit', 'token_daily_limit', 'daily_limit', 'balance')) as resets_at
+            and reason in ('minute_limit', 'token_daily_limit', 'daily_limit', 'balance')) as resets_at,
+        max(t) filter (resets_at is not null and status not in ('ok', 'empty')) as out_at,
+        max(t) filter (status in ('ok', 'empty')) as ok_at
     from attempts
     group by pool, credential_id, model, day
 ),
@@ -45,7 +47,7 @@ summed as (
         median(answers) filter (day < today and ran_out) as out_after_answers,
         median(tokens) filter (day < today and ran_out) as out_after_tokens,
         max(answers) filter (day < today and asked) as most_answers,
-        max(resets_at) filter (resets_at > now) as out_until
+        if(max(ok_at) >= max(out_at), null, max(resets_at) filter (resets_at > now)) as out_until
     from dated
     group by pool, credential_id, model
 )

@@ -1,7 +1,8 @@
 -- How each candidate stood when it was last met: one row per provider, model and credential.
 --
 -- state         ok (answered); out (refused or skipped for a quota or balance that is not back); due (that reset has
---               passed, nobody has asked since); failing (asked in vain); skipped (passed over for another reason)
+--               passed, nobody has asked since; a minute's limit without a reset is due after a minute); failing
+--               (asked in vain); skipped (passed over for another reason)
 -- t             begin of the last attempt or skip (UTC); kind, status, reason: its own; reason NULL: no verdict
 -- resets_at     the reset it knew; NULL: none
 -- ok_at         begin of the last attempt that was answered; NULL: never
@@ -30,7 +31,8 @@ select
         when status in ('ok', 'empty') then 'ok'
         when reason in ('minute_limit', 'token_daily_limit', 'daily_limit', 'balance')
             and (kind = 'attempt' or status = 'skipped_cooldown') then
-            if(resets_at <= coalesce(cast(getvariable('now') as timestamptz), now()), 'due', 'out')
+            if(coalesce(resets_at, if(reason = 'minute_limit', t + interval 1 minute, null))
+                <= coalesce(cast(getvariable('now') as timestamptz), now()), 'due', 'out')
         when kind = 'attempt' then 'failing'
         else 'skipped'
     end as state,
