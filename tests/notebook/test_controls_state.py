@@ -74,6 +74,41 @@ def test_the_chains_own_hooks_still_hear(tmp_path: Path) -> None:
     assert fleet.hops
 
 
+def test_a_hook_set_later_is_heard_beside_the_panels(tmp_path: Path) -> None:
+    """Set anew, also around the one before: panels made before and after hear every attempt and hop once."""
+    fleet, first = panel(tmp_path, {"a": [chat_error(402)], "b": [chat_answer("42")]})
+    asyncio.run(first.send("hi"))
+    lines, rows, before = first.turn.lines, [], fleet.chain.on_attempt
+    assert before is not None
+
+    def around(row: Any) -> None:
+        rows.append(row)
+        before(row)
+
+    fleet.chain.clear(everything=True)
+    fleet.chain.on_attempt = around
+    for state in (first, ControlsState(fleet.chain)):
+        asyncio.run(state.send("hi"))
+        fleet.chain.clear(everything=True)
+        assert _untimed(state.turn.lines) == _untimed(lines)
+    assert rows == fleet.rows[len(fleet.rows) // 3 :]
+
+
+def test_what_a_hook_asks_is_not_the_panels(tmp_path: Path) -> None:
+    """A call made by a hook of the chain is its own, also while the panel's turn is under way."""
+    fleet, state = panel(tmp_path, {"a": [chat_error(402)], "b": [chat_answer("42")]})
+    asked: list[str] = []
+
+    def ask(*_: object) -> None:
+        fleet.chain.site.on_failover = None
+        asked.append(fleet.chain.ask_sync("why").text)
+
+    fleet.chain.site.on_failover = ask
+    asyncio.run(state.send("hi"))
+    assert asked == ["42"]
+    assert sum(line.startswith("✓") for line in state.turn.lines) == 1
+
+
 def test_stop_keeps_what_was_shown(tmp_path: Path) -> None:
     """Stop in mid-stream: the text stays, nobody else is asked, the row says cancelled; it may be pressed twice."""
     fleet, state = panel(tmp_path, {"a": [STREAM], "b": [STREAM]})
@@ -286,6 +321,10 @@ def test_no_key_is_shown(tmp_path: Path) -> None:
     asyncio.run(state.probe("custom.a"))
     texts = [state.code, repr(state.turn), repr(state.rows), state.notice, state.says]
     assert [text for text in texts if key in text or key[:12] in text] == []
+
+
+def _untimed(lines: tuple[str, ...]) -> list[str]:
+    return [line.rpartition(",")[0] if line.endswith(" s") else line for line in lines]
 
 
 def _variant(fleet: Fleet, ref: str) -> Any:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.notebook.controls_settings import OPTIONS, Settings, amount, destination
-from zc_notebooks.notebook.controls_turn import PanelTurn, TurnShown, listen
+from zc_notebooks.notebook.controls_turn import PanelTurn, TurnShown
 from zc_notebooks.notebook.observed import Observed
 from zc_notebooks.notebook.pressed import Pressed
 from zc_notebooks.notebook.provider_rows import ProviderRow, row_of
@@ -70,7 +70,6 @@ class ControlsState(Observed):
         self._began: dict[str, int] = {}
         self._probes: dict[str, tuple[datetime, ProbeResult]] = {}
         self._turn: PanelTurn | None = None
-        listen(chain)
         self.refresh()
 
     @property

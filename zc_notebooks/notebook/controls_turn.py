@@ -40,27 +40,31 @@ class TurnShown(Record, frozen=True, kw_only=True):
 _HEARD: ContextVar[PanelTurn | None] = ContextVar("zc_panel_turn", default=None)
 
 
+class _Told:
+    """A hook of a chain that the turn of a panel hears first. Calls that are no turn's, and those of hooks, are not."""
+
+    def __init__(self, told: Literal["attempt", "hop"], before: Callable[..., object] | None) -> None:
+        self._told = told
+        self._before = before
+
+    def __call__(self, *facts: Any) -> None:
+        turn, token = _HEARD.get(), _HEARD.set(None)
+        try:
+            if turn is not None:
+                getattr(turn, self._told)(*facts)
+            if self._before is not None:
+                self._before(*facts)
+        finally:
+            _HEARD.reset(token)
+
+
 def listen(chain: Chain) -> None:
-    """Lets the turns of panels hear the chain's attempts and hops. What was told of them before still is."""
+    """Lets turns hear the chain's attempts and hops. What was told of them before still is; each may be set anew."""
     site = chain.site
-    if getattr(site.on_attempt, "panels", False):
-        return
-    told_attempt, told_hop = site.on_attempt, site.on_failover
-
-    def attempt(row: AttemptRow) -> None:
-        if (turn := _HEARD.get()) is not None:
-            turn.attempt(row)
-        if told_attempt is not None:
-            told_attempt(row)
-
-    def hop(origin: Variant, to: Variant, reason: str) -> None:
-        if (turn := _HEARD.get()) is not None:
-            turn.hop(origin, to, reason)
-        if told_hop is not None:
-            told_hop(origin, to, reason)
-
-    attempt.panels = True  # type: ignore[attr-defined]
-    site.on_attempt, site.on_failover = attempt, hop
+    if not isinstance(site.on_attempt, _Told):
+        site.on_attempt = _Told("attempt", site.on_attempt)
+    if not isinstance(site.on_failover, _Told):
+        site.on_failover = _Told("hop", site.on_failover)
 
 
 class PanelTurn:
@@ -132,6 +136,7 @@ class PanelTurn:
 
     @contextmanager
     def _heard(self) -> Iterator[None]:
+        listen(self._chain)
         token = _HEARD.set(self)
         try:
             yield
