@@ -118,6 +118,14 @@ def test_a_stopped_report_is_plain_text(tmp_path: Path, ledger: Path, capsys: py
     assert len(said.splitlines()) == 1
 
 
+def test_parameters_that_are_no_python(tmp_path: Path, ledger: Path) -> None:
+    """One sentence with the line, before a kernel is started."""
+    cell = new_code_cell("ledger_path = ''\nlimit = = 3", metadata={"tags": ["parameters"]})
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "bad.ipynb")
+    with pytest.raises(ReportError, match=r"cell tagged parameters is no Python: invalid syntax .*line 2"):
+        make_report(str(tmp_path / "bad.ipynb"), tmp_path / "out.html", ledger=ledger)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

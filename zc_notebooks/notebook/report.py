@@ -19,6 +19,7 @@ from typing import Any, Final
 from zc_notebooks.errors import ZcError
 from zc_notebooks.ledger.period import period
 from zc_notebooks.ledger.read import Ledger
+from zc_notebooks.notebook.parameters import TAG, parameter_names
 from zc_notebooks.redact import redact
 from zc_notebooks.resources import resource
 
@@ -143,8 +144,8 @@ def _inject(notebook: Any, given: Mapping[str, Any]) -> None:
     from nbformat.v4 import new_code_cell
 
     for place, cell in enumerate(notebook.cells):
-        if "parameters" in cell.metadata.get("tags", []):
-            known = {line.partition("=")[0].strip() for line in cell.source.splitlines() if "=" in line}
+        if TAG in cell.metadata.get("tags", []):
+            known = _names(cell.source)
             wrong = sorted(set(given) - known)
             if wrong:
                 raise ReportError(f"this report has no parameter {wrong[0]!r}: it has {', '.join(sorted(known))}")
@@ -152,6 +153,13 @@ def _inject(notebook: Any, given: Mapping[str, Any]) -> None:
             notebook.cells.insert(place + 1, new_code_cell(source, id="injected"))  # type: ignore[no-untyped-call]
             return
     raise ReportError("the report's notebook has no cell tagged parameters")
+
+
+def _names(source: str) -> set[str]:
+    try:
+        return set(parameter_names(source))
+    except SyntaxError as error:
+        raise ReportError(f"the notebook's cell tagged parameters is no Python: {error}") from None
 
 
 def _about(ledger: Path, given: Mapping[str, Any]) -> list[tuple[str, str]]:

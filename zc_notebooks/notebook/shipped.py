@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zc_notebooks.errors import ZcError
+from zc_notebooks.notebook.parameters import TAG, parameter_names
 from zc_notebooks.records import Record
 from zc_notebooks.resources import resource
 
@@ -71,17 +72,11 @@ def _read(path: Path) -> ShippedNotebook:
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     heading, _, rest = texts[0].partition("\n")
     about = " ".join(rest.strip().split("\n\n")[0].split())
-    set_ = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", ())]
-    names = [line.split("=")[0].strip() for cell in set_ for line in cell["source"] if _assigns(line)]
+    tagged = ["".join(cell["source"]) for cell in cells if TAG in cell["metadata"].get("tags", ())]
     return ShippedNotebook(
         name=path.stem,
         title=heading.lstrip("# ").strip(),
         about=about.split(". ")[0].rstrip(".") + ".",
-        parameters=tuple(names),
+        parameters=parameter_names("\n".join(tagged)),
         path=path,
     )
-
-
-def _assigns(line: str) -> bool:
-    name, equals, _ = line.partition("=")
-    return bool(equals) and name.strip().isidentifier() and not name.startswith(" ")
