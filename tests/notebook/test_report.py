@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import nbformat
@@ -11,7 +12,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.ledger.rows import row
 from zc_notebooks.cli.app import run as zc
+from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.append import LedgerWriter
+from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.notebook.report import ReportError, make_report
 from zc_notebooks.resources import resource
 
@@ -164,6 +167,29 @@ def test_the_shipped_reports(tmp_path: Path, kind: str) -> None:
     text = make_report(kind, tmp_path / "out.html", ledger=folder).read_text(encoding="utf-8")
     assert "About this report" in text
     assert text.count("<svg") >= 2
+
+
+@pytest.mark.parametrize("kind", ["outage", "cost"])
+@pytest.mark.parametrize("found", [True, False])
+def test_the_ledger_is_opened_once_and_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, *, found: bool
+) -> None:
+    """Whether there are rows to report or not."""
+    opened: list[Ledger] = []
+
+    class Watched(Ledger):
+        def __init__(self, folder: Path) -> None:
+            super().__init__(folder)
+            opened.append(self)
+
+    monkeypatch.setattr("zc_notebooks.notebook.report.Ledger", Watched)
+    monkeypatch.setattr("nbclient.NotebookClient.execute", lambda *_: None)
+    period = {} if found else {"since": "2027-01-01"}
+    with nullcontext() if found else pytest.raises(ReportError, match="no rows in this period"):
+        make_report(kind, tmp_path / "out.html", ledger=SAMPLE, parameters=period)
+    (ledger,) = opened
+    with pytest.raises(LedgerError, match="was closed"):
+        ledger.refresh()
 
 
 SAMPLE = resource("data", "sample_ledger")

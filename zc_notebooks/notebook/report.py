@@ -12,6 +12,7 @@ import platform
 import re
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -85,9 +86,8 @@ def make_report(
     if not ledger.is_dir():
         raise ReportError(f"{ledger} is no ledger: a folder with its rows is needed")
     try:
+        import nbclient  # noqa: F401 (asked for at once, not after the rows were read)
         import nbformat
-        from nbclient import NotebookClient
-        from nbclient.exceptions import CellExecutionError
     except ImportError as error:
         raise ReportError(f"a report needs {error.name}: pip install 'zc-notebooks[report]'") from None
     given = {"ledger_path": str(ledger.resolve()), **(parameters or {})}
@@ -96,21 +96,12 @@ def make_report(
     except Exception as error:  # noqa: BLE001 (whatever is wrong with a file of the user's)
         raise ReportError(f"{path} cannot be read as a notebook ({_last_line(str(error))})") from None
     _inject(notebook, given)
-    if kind in KINDS:
-        _some_rows(ledger, given)
-    with tempfile.TemporaryDirectory(prefix="zc-report-") as folder:
-        client = NotebookClient(
-            notebook,
-            timeout=LIMIT_S,
-            kernel_name="python3",
-            extra_arguments=["--log-level=40"],  # what a kernel says of itself at its start is nobody's news
-            resources={"metadata": {"path": folder}},
-        )
-        try:
-            client.execute()
-        except CellExecutionError as error:
-            raise ReportError(f"the notebook of the report stopped: {redact(_last_line(_plain(str(error))))}") from None
-    _write(out, _page(Path(kind).stem, notebook, _about(ledger, given), code=code))
+    with closing(Ledger(ledger)) as store:
+        if kind in KINDS:
+            _some_rows(store, given)
+        _execute(notebook)
+        about = _about(store, given)
+    _write(out, _page(Path(kind).stem, notebook, about, code=code))
     return out
 
 
@@ -124,17 +115,35 @@ def _notebook_of(kind: str) -> Path:
     return resource("notebooks", KINDS[kind])
 
 
-def _some_rows(ledger: Path, given: Mapping[str, Any]) -> None:
+def _execute(notebook: Any) -> None:
+    """Fills in the outputs, in an empty folder."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    with tempfile.TemporaryDirectory(prefix="zc-report-") as folder:
+        client = NotebookClient(
+            notebook,
+            timeout=LIMIT_S,
+            kernel_name="python3",
+            extra_arguments=["--log-level=40"],  # what a kernel says of itself at its start is nobody's news
+            resources={"metadata": {"path": folder}},
+        )
+        try:
+            client.execute()
+        except CellExecutionError as error:
+            raise ReportError(f"the notebook of the report stopped: {redact(_last_line(_plain(str(error))))}") from None
+
+
+def _some_rows(store: Ledger, given: Mapping[str, Any]) -> None:
     """Says that a period is empty before a kernel is started; "24h" counts back from the last row, as the cells do."""
-    store = Ledger(ledger)
     ((first, last),) = store.sql("select min(t), max(t) from attempts").rows()
     if last is None:
-        raise ReportError(f"the ledger {ledger} has no rows yet: there is nothing to report")
+        raise ReportError(f"the ledger {store.folder} has no rows yet: there is nothing to report")
     since, until = period(given.get("since"), given.get("until"), now=last)
     (count,) = store.sql(_ROWS, {"since": since, "until": until})["rows"]
     if not count:
         raise ReportError(
-            f"the ledger {ledger} has no rows in this period: they go from {first:%Y-%m-%d %H:%M} to "
+            f"the ledger {store.folder} has no rows in this period: they go from {first:%Y-%m-%d %H:%M} to "
             f"{last:%Y-%m-%d %H:%M} UTC; choose --since and --until among them"
         )
 
@@ -162,8 +171,8 @@ def _names(source: str) -> set[str]:
         raise ReportError(f"the notebook's cell tagged parameters is no Python: {error}") from None
 
 
-def _about(ledger: Path, given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    (found,) = Ledger(ledger).sql(_HASH).to_dicts()
+def _about(store: Ledger, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    (found,) = store.sql(_HASH).to_dicts()
     rows = [(name, repr(value)) for name, value in given.items() if name != "ledger_path"]
     rows += [("rows", f"{found['rows']:,}"), ("hash of the rows", found["hash"])]
     rows += [(name, _version(name)) for name in PACKAGES]
