@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,9 @@ from zc_notebooks.places import ledger_folder
 
 NO_FILE: Final = "no zc.toml found: answering from the embedded lab (simulated providers, no key needed)"
 NO_PROFILES: Final = "{path} names no provider: answering from the embedded lab (simulated providers, no key needed)"
+
+_SCENARIO: Final = "default"
+_NOBODY: Final = "http://127.0.0.1:9/v1"
 
 
 def open(  # noqa: A001 (the package is used as zc.open)
@@ -46,15 +49,22 @@ def open(  # noqa: A001 (the package is used as zc.open)
     return _open_lab(variables, why=None if quiet else why, **options)
 
 
+def lab_config(environ: Mapping[str, str], base_url: Callable[[str], str] = lambda _: _NOBODY) -> Config:
+    """What a chain of the embedded lab is configured by; nobody answers unless a started lab gives its addresses."""
+    from zc_notebooks.lab.config_text import config_text
+    from zc_notebooks.lab.scenario import load_scenario
+
+    text = config_text(load_scenario(_SCENARIO), base_url) + last_link(environ)
+    return parse_config(text, base_dir=Path.cwd(), source="the lab's configuration")
+
+
 def _open_lab(environ: Mapping[str, str], *, why: str | None, **options: Any) -> Chain:
     from zc_notebooks.lab import Lab
 
-    lab = Lab("default").start()
+    lab = Lab(_SCENARIO).start()
     try:
-        text = lab.config_text() + last_link(environ)
-        config = parse_config(text, base_dir=Path.cwd(), source="the lab's configuration")
         options.setdefault("ledger", ledger_folder(None))
-        chain = Chain(config, environ=environ, lab=lab, **options)
+        chain = Chain(lab_config(environ, lab.base_url), environ=environ, lab=lab, **options)
     except BaseException:
         lab.close()
         raise

@@ -242,6 +242,20 @@ def test_a_query_opens_no_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert offered("%%ask --start ", "", Session(), {}) == []
 
 
+def test_tab_knows_the_local_model_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is installed the lab's chain ends in it: what Tab offers before the chain is opened is what it has."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("ZC_LOCAL_MODEL", "on")
+    monkeypatch.setattr("zc_notebooks.local.model.LocalModel.missing", lambda _: None)
+    session = Session(lambda: zc.open(quiet=True))
+    before = offered("%%ask --start ", "", session, {})
+    assert before == list(session.chain().config.profiles)
+    assert before[-1] == "local.smollm2"
+    session.close()
+
+
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [

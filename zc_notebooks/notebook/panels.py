@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zc_notebooks.chain import Chain
-from zc_notebooks.config.load import find_config, load_config
+from zc_notebooks.config.load import configured
 from zc_notebooks.notebook.board_state import BoardState
 from zc_notebooks.notebook.board_view import Board
 from zc_notebooks.notebook.controls_state import ControlsState
@@ -50,14 +50,9 @@ def board(chain: Chain | None = None, *, ledger: Path | str | None = None, hours
         ConfigError: The configuration found cannot be used.
         LedgerError: The ledger is no folder, or cannot be listed.
     """
-    folder = ledger if ledger is not None else chain.ledger_path if chain is not None else _found_ledger()
-    return Board(BoardState(folder, clock=None if chain is None else chain.clock, hours=hours))
-
-
-def _found_ledger() -> Path:
-    found = find_config(os.environ, Path.cwd())
-    config = None if found is None else load_config(found, environ=os.environ)
-    return ledger_folder(config if config is not None and config.profiles else None)
+    if ledger is None:
+        ledger = ledger_folder(configured(os.environ)) if chain is None else chain.ledger_path
+    return Board(BoardState(ledger, clock=None if chain is None else chain.clock, hours=hours))
 
 
 def _opened(chain: Chain) -> str:

@@ -6,7 +6,6 @@ import atexit
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zc_notebooks.config.schema import Config
@@ -48,18 +47,22 @@ class Session:
         if self._chain is not None:
             return self._chain.ledger
         if self._ledger is None:
+            from zc_notebooks.config.load import configured
             from zc_notebooks.ledger.read import Ledger
             from zc_notebooks.places import ledger_folder
 
-            self._ledger = Ledger(ledger_folder(_on_disk()))
+            self._ledger = Ledger(ledger_folder(configured(os.environ)))
         return self._ledger
 
     def config(self) -> Config:
         """What is configured, for completion; opens nothing and never raises."""
         if self._chain is not None:
             return self._chain.config
+        from zc_notebooks.config.load import configured
+        from zc_notebooks.opening import lab_config
+
         with suppress(ZcError, OSError):
-            return _on_disk() or _of_the_lab()
+            return configured(os.environ) or lab_config(os.environ)
         return Config()
 
     def close(self) -> None:
@@ -77,21 +80,3 @@ def _opened() -> Chain:
     from zc_notebooks.opening import open as opened
 
     return opened()
-
-
-def _on_disk() -> Config | None:
-    """The configuration in force, ``None`` where the lab would answer."""
-    from zc_notebooks.config.load import find_config, load_config
-
-    path = find_config(os.environ, Path.cwd())
-    config = None if path is None else load_config(path, environ=os.environ)
-    return config if config is not None and config.profiles else None
-
-
-def _of_the_lab() -> Config:
-    from zc_notebooks.config.load import parse_config
-    from zc_notebooks.lab.config_text import config_text
-    from zc_notebooks.lab.scenario import load_scenario
-
-    text = config_text(load_scenario("default"), lambda _: "http://127.0.0.1:9/v1")
-    return parse_config(text, base_dir=Path.cwd(), source="the lab's configuration")
