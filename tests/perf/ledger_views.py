@@ -158,7 +158,7 @@ def _generate(folder: Path, rows: int) -> int:
     gap = DAYS * 86_400_000_000 // calls
     query = _CALLS.format(begin=BEGIN.isoformat(), gap=gap, calls=calls, columns=columns, batch=BATCH, rows=rows)
     path = folder / new_name(BEGIN)
-    footer = Footer(rows=rows, newest=1, columns=tuple(DUCKDB_TYPES), first=BEGIN, last=BEGIN)
+    footer = Footer(rows=rows, newest=1, columns=tuple(DUCKDB_TYPES), first=BEGIN)
     with duckdb.connect(str(folder / "native.db")) as con:
         con.execute("set TimeZone = 'UTC'")
         con.execute(copy_sql(query, path, footer))
