@@ -130,5 +130,5 @@ def _paragraph(text: str) -> str:
     kept = clean(text, LINE_CHARS)
     if "\n" not in kept:
         return _MARKUP.sub(r"\\\1", kept)
-    fence = "`" * max(3, *(len(ticks) + 1 for ticks in _TICKS.findall(kept)), 3)
+    fence = "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(kept))])
     return f"{fence}text\n{kept}\n{fence}"

@@ -26,13 +26,12 @@ def wakeful() -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
-    handle = loop.call_later(HEARD_WITHIN_S, lambda: None)
+    handle: asyncio.TimerHandle
 
     def wake() -> None:
         nonlocal handle
         handle = loop.call_later(HEARD_WITHIN_S, wake)
 
-    handle.cancel()
     wake()
     try:
         yield

@@ -215,6 +215,8 @@ def test_settings_narrow_the_next_call(tmp_path: Path) -> None:
     """Start, hint, tiers and budget are options of the call, and the sentence names them."""
     _, state = panel(tmp_path, {"a": [STREAM], "b": [STREAM]}, toml=chain_toml("a", "b", extra=ROUTES))
     assert state.choices == {"start": ("custom.a", "custom.b"), "hint": ("fast",), "tiers": ("metered",)}
+    state.set(budget_usd="1")
+    assert state.settings.options() == {"budget_usd": Decimal(1)}
     state.set(start="custom.b", tiers=["free"], budget_usd="0.01")
     assert state.settings.options() == {"start": "custom.b", "allow_tiers": ("free",), "budget_usd": Decimal("0.01")}
     assert "only free tier, at most $0.01" in state.says

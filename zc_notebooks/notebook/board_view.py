@@ -100,7 +100,6 @@ def panel_of(state: BoardState) -> dict[str, Any]:
             {
                 **msgspec.to_builtins(item),
                 "t": f"{item.t:%H:%M:%S}",
-                "day": f"{item.t:%Y-%m-%d}",
                 "cost": item.cost(),
             }
             for item in state.recent

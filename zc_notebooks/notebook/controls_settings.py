@@ -27,14 +27,8 @@ class Settings(Record, frozen=True, kw_only=True):
 
     def options(self) -> dict[str, Any]:
         """As :meth:`~zc_notebooks.chain.Chain.ask` takes them; what is the chain's own is left out."""
-        named = {
-            "fallback": None if self.fallback else False,
-            "start": self.start,
-            "hint": self.hint,
-            "allow_tiers": self.tiers,
-            "budget_usd": self.budget_usd,
-        }
-        return {name: value for name, value in named.items() if value is not None}
+        named = {option: getattr(self, field) for field, option in OPTIONS.items()}
+        return {option: value for option, value in named.items() if value is not None and value is not True}
 
 
 OPTIONS = {"fallback": "fallback", "start": "start", "hint": "hint", "tiers": "allow_tiers", "budget_usd": "budget_usd"}

@@ -25,6 +25,7 @@ from zc_notebooks.notebook.provider_rows import ProviderRow, row_of
 from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import TIERS, Record
 from zc_notebooks.redact import short
+from zc_notebooks.result import Completion
 from zc_notebooks.watch import targets
 
 AT_ONCE: Final = 4
@@ -64,8 +65,8 @@ class ControlsState(Observed):
         self.says = ""
         """Where the next call goes."""
         self.turn = TurnShown()
-        self.answer: Any = None
-        """The completion of the last answered prompt."""
+        self.answer: Completion | None = None
+        """What the prompt that ended last was answered by; ``None`` when it was not."""
         self._pressed = Pressed(name, opened)
         self._began: dict[str, int] = {}
         self._probes: dict[str, tuple[datetime, ProbeResult]] = {}
@@ -206,7 +207,7 @@ class ControlsState(Observed):
 
     # -- the prompt ---------------------------------------------------------------------------------------------------
 
-    async def send(self, prompt: str) -> Any:
+    async def send(self, prompt: str) -> Completion | None:
         """Asks with the settings in force; the completion, or ``None`` when there is none (see :attr:`turn`)."""
         with self._lock:
             if self._turn is not None:

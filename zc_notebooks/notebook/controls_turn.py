@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import CallError, StreamCancelledAfterOutput, TurnCancelled, ZcError, variant_name
 from zc_notebooks.ledger.row import AttemptRow
-from zc_notebooks.notebook.display import sheet_of, summary
+from zc_notebooks.notebook.display import sheet_of
+from zc_notebooks.notebook.sheets.calls import summary
 from zc_notebooks.records import Record, Variant
 from zc_notebooks.redact import redact, short
 from zc_notebooks.result import Completion

@@ -11,7 +11,7 @@ from zc_notebooks.errors import CallError
 from zc_notebooks.explanation import Explanation
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.markup import Sheet
-from zc_notebooks.notebook.sheets.calls import completion_sheet, error_sheet, summary
+from zc_notebooks.notebook.sheets.calls import completion_sheet, error_sheet
 from zc_notebooks.notebook.sheets.ledgers import ledger_sheet
 from zc_notebooks.notebook.sheets.plans import chain_sheet, plan_sheet
 from zc_notebooks.notebook.sheets.standing import (
@@ -27,8 +27,6 @@ from zc_notebooks.probe import ProbeResult, ProbeResults
 from zc_notebooks.records import LiveMarks, Mark, Plan, Verdict
 from zc_notebooks.result import Completion
 from zc_notebooks.status import Status
-
-__all__ = ["probes", "sheet_of", "summary"]
 
 _SHEETS: Final[list[tuple[type, Callable[[Any], Sheet]]]] = [
     (Completion, completion_sheet),

@@ -14,11 +14,11 @@ from typing import Any, Final
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import CallError, ZcError
 from zc_notebooks.notebook.cells import CellDraft
-from zc_notebooks.notebook.display import summary
 from zc_notebooks.notebook.magic.completing import offered
 from zc_notebooks.notebook.magic.filling import filled, schema, variable
 from zc_notebooks.notebook.magic.options import COMMANDS, MagicError, closest, command_of, name_of, parse
 from zc_notebooks.notebook.magic.session import Session
+from zc_notebooks.notebook.sheets.calls import summary
 from zc_notebooks.probe import ProbeResults
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.result import Completion

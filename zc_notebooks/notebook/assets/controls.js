@@ -18,24 +18,18 @@ function options(select, values, empty, chosen) {
   select.value = chosen;
 }
 
-function providerRow(press) {
-  const lamp = h("span", { class: "zc-lamp", "aria-hidden": "true" });
+function buildRow(ref, send) {
   const nodes = {
-    lamp,
+    lamp: h("span", { class: "zc-lamp", "aria-hidden": "true" }),
     words: h("span"),
     marks: h("ul", { class: "zc-marks" }),
     left: h("td"),
     last: h("td"),
     model: h("div", { class: "zc-small" }),
+    probe: button("Probe", ref, () => send({ do: "probe", ref })),
+    clear: button("Clear mark", `of ${ref}`, () => send({ do: "clear", ref })),
+    only: button("Only this one", `: ${ref}`, () => send({ do: "only", ref })),
   };
-  return nodes;
-}
-
-function buildRow(ref, send) {
-  const nodes = providerRow();
-  nodes.probe = button("Probe", ref, () => send({ do: "probe", ref }));
-  nodes.clear = button("Clear mark", `of ${ref}`, () => send({ do: "clear", ref }));
-  nodes.only = button("Only this one", `: ${ref}`, () => send({ do: "only", ref }));
   nodes.row = h(
     "tr",
     { "data-ref": ref },
