@@ -295,6 +295,10 @@ def test_the_history_is_bounded(tmp_path: Path) -> None:
         state.clear("custom.a")
     assert state.code.count("chain.clear") == 500
     assert "options = {\"start\": 'custom.a'}" in state.code
+    state.set(start=None, budget_usd="0.5")
+    for _ in range(600):
+        state.clear("custom.a")
+    assert 'options = {"budget_usd": 0.5}' in state.code
 
 
 def test_an_observer_that_raises_is_shown(tmp_path: Path, troubles: list[Trouble]) -> None:

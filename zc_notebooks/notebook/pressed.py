@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from zc_notebooks.redact import redact
 
 MOST: Final = 500
 """Lines that are kept; older ones are dropped, settings in force are not."""
 _HEAD: Final = "import zc_notebooks as zc\n"
+
+
+class _Option(NamedTuple):
+    """An option of the calls that follow; ``None`` is the chain's own."""
+
+    name: str
+    value: object
+
+    def put(self, options: dict[str, object]) -> None:
+        """Changes ``options`` as it says."""
+        if self.value is None:
+            options.pop(self.name, None)
+        else:
+            options[self.name] = self.value
+
+    def code(self) -> str:
+        """The same as a statement."""
+        if self.value is None:
+            return f'options.pop("{self.name}", None)'
+        return f'options["{self.name}"] = {_literal(self.value)}'
 
 
 class Pressed:
@@ -24,20 +44,21 @@ class Pressed:
     def __init__(self, name: str, opened: str = "") -> None:
         self.name = name
         self._opened = opened
-        self._lines: list[str] = []
-        self._options: dict[str, Any] = {}
-        self._first: dict[str, Any] = {}
-        """Options in force where the kept lines begin."""
+        self._kept: list[_Option | str] = []
+        """Options, and statements."""
+        self._options: dict[str, object] = {}
+        self._first: dict[str, object] = {}
+        """Options in force where what is kept begins."""
 
     def setting(self, option: str, value: object) -> None:
-        """A setting of the calls that follow; ``None`` is back to the chain's own."""
-        before = dict(self._options)
-        if value is None:
-            self._options.pop(option, None)
-        else:
-            self._options[option] = value
-        if self._options != before:
-            self._keep(_setting(option, value))
+        """A setting of the calls that follow; one that is changed again before anything used it is forgotten."""
+        if self._options.get(option) == value:
+            return
+        new = _Option(option, value)
+        new.put(self._options)
+        if self._kept and isinstance(last := self._kept[-1], _Option) and last.name == option:
+            self._kept.pop()
+        self._keep(new)
 
     def line(self, text: str) -> None:
         """One statement; ``{chain}`` is the chain's name."""
@@ -50,40 +71,19 @@ class Pressed:
 
     def code(self) -> str:
         """The history; nothing pressed is an empty text."""
-        if not self._lines:
+        if not self._kept:
             return ""
         head = _HEAD + (f"\n{self.name} = {self._opened}\n" if self._opened else "")
         begin = f"options = {_literal(self._first)}"
-        return redact("\n".join([head, begin, *self._lines, ""]))
+        lines = (kept if isinstance(kept, str) else kept.code() for kept in self._kept)
+        return redact("\n".join([head, begin, *lines, ""]))
 
-    def _keep(self, line: str) -> None:
-        """A setting that is changed again before anything used it replaces its line."""
-        if line.startswith("options"):
-            key = _key(line)
-            while self._lines and self._lines[-1].startswith("options") and _key(self._lines[-1]) == key:
-                self._lines.pop()
-        self._lines.append(line)
-        while len(self._lines) > MOST:
-            self._forget(self._lines.pop(0))
-
-    def _forget(self, line: str) -> None:
-        if line.startswith("options"):
-            scope: dict[str, Any] = {"options": self._first}
-            key, found = _key(line), line.partition(" = ")
-            if found[1]:
-                import ast
-
-                scope["options"][key] = ast.literal_eval(found[2])
-            else:
-                scope["options"].pop(key, None)
-
-
-def _setting(option: str, value: object) -> str:
-    return f'options.pop("{option}", None)' if value is None else f'options["{option}"] = {_literal(value)}'
-
-
-def _key(line: str) -> str:
-    return line.split('"')[1]
+    def _keep(self, pressed: _Option | str) -> None:
+        self._kept.append(pressed)
+        while len(self._kept) > MOST:
+            oldest = self._kept.pop(0)
+            if isinstance(oldest, _Option):
+                oldest.put(self._first)
 
 
 def _literal(value: object) -> str:
