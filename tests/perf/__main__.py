@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-_PARTS = {"__init__", "__main__", "measure", "server", "setting"}
+_PARTS = {"__init__", "__main__", "ledger_views", "measure", "server", "setting"}
 
 
 def main(arguments: list[str]) -> int:
