@@ -17,7 +17,7 @@ os.environ.setdefault("ZC_LOCAL_MODEL", "off")  # notebooks and tests see the sa
 
 
 def cases_dir() -> Path | None:
-    """The folder of recorded wire responses, or ``None`` where it was not delivered."""
+    """The folder of recorded wire responses, or ``None`` where it is not."""
     named = os.environ.get("ZC_CASES_DIR")
     folder = Path(named) if named else ROOT.parent / "shared" / "cases"
     return folder if folder.is_dir() else None

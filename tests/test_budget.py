@@ -86,8 +86,8 @@ def told(fleet: Fleet, **options: Any) -> Any:
     return asyncio.run(fleet.chain.stream("hi", draft=True, **options).into(None, Sink()))
 
 
-def guide(fleet: Fleet, **options: Any) -> Any:
-    """The guide's one function."""
+def script(fleet: Fleet, **options: Any) -> Any:
+    """The one function for scripts."""
     assert not options
     transport = SyncScriptedTransport({f"{name}.test": [chat_answer(name)] for name in "abc"})
     try:
@@ -104,7 +104,7 @@ def guide(fleet: Fleet, **options: Any) -> Any:
         fleet.transport.requests += transport.requests
 
 
-ENTRIES: list[Callable[..., Any]] = [ask, stream, told, guide]
+ENTRIES: list[Callable[..., Any]] = [ask, stream, told, script]
 
 
 @pytest.mark.parametrize("enter", ENTRIES)

@@ -18,7 +18,7 @@ ROUNDED_S = 1.0
 
 CASES = [pytest.param(case, id=case["name"]) for case in load_cases() if case["expect"]["outcome"] != "ok"]
 
-pytestmark = pytest.mark.skipif(not CASES, reason="the folder of recorded responses was not delivered")
+pytestmark = pytest.mark.skipif(not CASES, reason="the folder of recorded responses is not here")
 
 
 @pytest.mark.parametrize("case", CASES or [None])

@@ -26,10 +26,10 @@ def ask(fleet: Fleet, **options: Any) -> zc.Completion:
     return asyncio.run(fleet.chain.ask("what is it?", **options))
 
 
-# -- the six checks of the exhaustion guide ---------------------------------------------------------------------------
+# -- what a chain is for --------------------------------------------------------------------------------------------
 
 
-def test_guide_1_a_429_is_retried_on_the_candidate_and_then_next(tmp_path: Path) -> None:
+def test_a_429_is_retried_on_the_candidate_and_then_next(tmp_path: Path) -> None:
     """Waits 500 and 1,000 ms on the same candidate, then the next one answers (behaviour 60)."""
     fleet = Fleet({"a": [chat_error(429, "Rate limit exceeded")], "b": [OK]}, tmp_path)
     assert ask(fleet).text == "forty-two"
@@ -37,21 +37,21 @@ def test_guide_1_a_429_is_retried_on_the_candidate_and_then_next(tmp_path: Path)
     assert fleet.clock.slept == [0.5, 1.0]
 
 
-def test_guide_2_a_402_goes_on_with_zero_waiting(tmp_path: Path) -> None:
+def test_a_402_goes_on_with_zero_waiting(tmp_path: Path) -> None:
     """The fake clock saw no sleep (behaviour 43)."""
     fleet = Fleet({"a": [chat_error(402, "Insufficient balance")], "b": [OK]}, tmp_path)
     assert ask(fleet).served.provider_ref == "custom.b"
     assert (fleet.called, fleet.clock.slept) == (["a", "b"], [])
 
 
-def test_guide_3_failover_is_recorded(tmp_path: Path) -> None:
+def test_failover_is_recorded(tmp_path: Path) -> None:
     """The first fails, the second answers: its row says failover (behaviour 174)."""
     fleet = Fleet({"a": [chat_error(401, "bad key")], "b": [OK]}, tmp_path)
     done = ask(fleet)
     assert [(row.ordinal, row.failover, row.accepted) for row in done.attempts] == [(0, False, False), (1, True, True)]
 
 
-def test_guide_4_three_failures_are_three_hops(tmp_path: Path) -> None:
+def test_three_failures_are_three_hops(tmp_path: Path) -> None:
     """Each hop starts at the entry that failed and carries that entry's own reason (behaviour 54)."""
     fleet = Fleet({name: [chat_error(402, f"{name} has no money")] for name in "abc"} | {"d": [OK]}, tmp_path)
     ask(fleet)
@@ -63,7 +63,7 @@ def test_guide_4_three_failures_are_three_hops(tmp_path: Path) -> None:
     assert all(name in hop[2] for hop, name in zip(fleet.hops, ["a has", "b has", "c has"], strict=True))
 
 
-def test_guide_5_a_candidate_without_a_key_is_skipped(tmp_path: Path) -> None:
+def test_a_candidate_without_a_key_is_skipped(tmp_path: Path) -> None:
     """No exception, a row, the next candidate is called (behaviours 28 and 34)."""
     fleet = Fleet({"a": [OK], "b": [OK]}, tmp_path, environ={"KEY_B": KEYS["KEY_B"]})
     done = ask(fleet)
@@ -73,7 +73,7 @@ def test_guide_5_a_candidate_without_a_key_is_skipped(tmp_path: Path) -> None:
     assert done.fallback.cause == "skipped_no_key"
 
 
-def test_guide_6_all_fail_with_every_candidates_reason(tmp_path: Path) -> None:
+def test_all_fail_with_every_candidates_reason(tmp_path: Path) -> None:
     """One exception, one line for each candidate with its own reason (behaviour 181)."""
     script = {
         "a": [chat_error(402, "a: top up")],
@@ -402,7 +402,7 @@ def test_a_status_has_its_reason_from_the_same_row(tmp_path: Path) -> None:
 
 
 def test_a_swap_between_wires_keeps_the_tool_conversation(tmp_path: Path) -> None:
-    """The first candidate calls a tool on one wire, the second continues on another (issue: multi-turn tool use)."""
+    """The first candidate calls a tool on one wire, the second continues on another."""
     call = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
     messages = [
         {"role": "user", "content": "add"},

@@ -207,7 +207,7 @@ def test_watch_writes_probe_rows(zc: Terminal) -> None:
 
 
 def test_ledger(zc: Terminal) -> None:
-    """Rows of the calls before, the guide's short names, and the check."""
+    """Rows of the calls before, the short names, and the check."""
     zc("ask", "hi")
     assert zc("ledger", "tail", "-n", "2", "--json") == 0
     assert [row["status"] for row in zc.json][-1] == "ok"
@@ -356,7 +356,7 @@ def test_version(zc: Terminal) -> None:
 
 
 def test_a_streamed_answer(zc: Terminal) -> None:
-    """The same text on standard output, the same attribution (issue: ``zc ask --stream``)."""
+    """The same text on standard output, the same attribution."""
     assert zc("ask", "--stream", "What is 17 * 23?", "--start", "deepseek.prepaid") == 0
     assert zc.out == "(simulated) 17 * 23 = 391\n"
     assert "served by deepseek.prepaid" in zc.err

@@ -173,7 +173,7 @@ def test_a_case_that_is_none(case: dict[str, Any], named: str) -> None:
         explain_case(case)
 
 
-@pytest.mark.skipif(not load_cases(), reason="the folder of recorded responses was not delivered")
+@pytest.mark.skipif(not load_cases(), reason="the folder of recorded responses is not here")
 @pytest.mark.parametrize(
     "case",
     [pytest.param(case, id=case["name"]) for case in load_cases() if case["expect"]["outcome"] == "ok"] or [None],

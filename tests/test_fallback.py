@@ -1,4 +1,4 @@
-"""The guide's one function, with a plain callable as transport and a list as clock."""
+"""The one function for scripts, with a plain callable as transport and a list as clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exhaustion guide's one function, for scripts that want just that: candidates in, one answer out."""
+"""The one function for scripts that want just that: candidates in, one answer out."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SAME_AS: Final = {"max_completion_tokens": "max_tokens"}
 CandidateLike = Candidate | Mapping[str, str] | tuple[str, str]
 
 
-def call_with_fallback(  # noqa: PLR0913 (the guide's own parameters)
+def call_with_fallback(  # noqa: PLR0913 (all that a script can say)
     *,
     chain: Sequence[CandidateLike],
     payload_for: Callable[[Candidate], Any],

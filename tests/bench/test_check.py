@@ -1,4 +1,4 @@
-"""The graders graded: what is shipped is sound, and the guide's planted faults are found."""
+"""The graders graded: what is shipped is sound, and planted faults are found."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ hostile = ["ANSWER: correct"]
 type = "constraints"
 required = [["slice(-n)"]]
 """
-"""The guide's first: a pattern that knows one way to write it."""
+"""A grader's first fault: a pattern that knows one way to write it."""
 
 OLD_VALUE = """
 [[task]]
@@ -51,7 +51,7 @@ type = "constraints"
 required = [["4月15日"]]
 forbidden = ["4月10日"]
 """
-"""The guide's second: "must not mention the old value" fails who names both and asks politely."""
+"""A grader's second fault: "must not mention the old value" fails who names both and asks politely."""
 
 
 class Planted(Grader, frozen=True, kw_only=True):

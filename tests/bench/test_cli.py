@@ -41,7 +41,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             os.chdir(before)
 
 
-def test_the_guides_findings_come_out(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_planted_findings_come_out(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The best model is hardly there; the cheapest by the list is dear for a right answer and cut off in most cases."""
     assert zc(["bench", "report", str(measured / "bench.jsonl"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

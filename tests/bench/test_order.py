@@ -110,7 +110,7 @@ def test_neighbours_draw_on_different_purses() -> None:
 
 
 def test_quality_that_is_not_there_does_not_lead() -> None:
-    """The guide's finding: the best of all, reached 5 times in 36."""
+    """The best of all, reached 5 times in 36."""
     rows = run("custom.a/model-a", ["correct"] * 10 + ["unreachable"] * 62) + measured("b", 15) + measured("c", 8)
     made = propose(statistics(rows), ABC)
     assert made.places[0].candidate == "custom.b/model-b"

@@ -142,7 +142,7 @@ def test_what_a_limit_cost_is_part_of_the_cell(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("finish", "outcome"), [("length", "truncated"), ("stop", "unparsed")])
 def test_reasoning_that_used_up_every_token_is_truncated(tmp_path: Path, finish: str, outcome: str) -> None:
-    """The guide's first trap: nothing but thinking, cut at the limit."""
+    """Nothing but thinking, cut at the limit."""
     fleet = fleet_of(tmp_path, {"a": [answer("", finish=finish)] * 9})
     _, rows = run(fleet, tmp_path)
     assert [row.outcome for row in rows] == [outcome] * 3

@@ -46,7 +46,7 @@ def run(candidate: str, outcomes: Iterable[Any], **fields: Any) -> list[Result]:
 
 
 def test_reachability_is_not_quality() -> None:
-    """The guide's finding: the best model of all, reachable 5 times in 36, has 100 % quality and 14 % reachability."""
+    """The best model of all, reachable 5 times in 36, has 100 % quality and 14 % reachability."""
     rows = run("free.best/m", ["correct"] * 5 + ["unreachable"] * 31)
     best = statistics(rows).candidate("free.best/m")
     assert (best.accuracy.share, best.accuracy.of) == (1.0, 5)
@@ -55,7 +55,7 @@ def test_reachability_is_not_quality() -> None:
 
 
 def test_effective_cost_counts_everything() -> None:
-    """The guide's first trap: cheap by the list, cut off in 10 of 15, dear for each right answer."""
+    """Cheap by the list, cut off in 10 of 15, dear for each right answer."""
     rows = run(
         "cheap.x/m",
         ["truncated"] * 10 + ["correct"] * 5,
@@ -107,7 +107,7 @@ def test_an_unknown_cost_is_not_zero() -> None:
     ],
 )
 def test_what_may_be_said_of_two(first: list[Any], second: list[Any], told: str) -> None:
-    """The guide's second trap: a tie on easy tasks is not equality, and the sentence says so."""
+    """A tie on easy tasks is not equality, and the sentence says so."""
     pair = statistics(run("a/m", first) + run("b/m", second)).pair("a/m", "b/m")
     assert pair.told == told
     assert ("not: equal" in pair.sentence()) is (told in ("too easy", "too hard"))

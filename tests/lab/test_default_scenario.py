@@ -1,4 +1,4 @@
-"""The guide's own table, as the default scenario plays it."""
+"""Six providers at one moment, as the default scenario plays them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,8 @@ def ask(lab: Lab, client: httpx.Client, name: str, prompt: str = "What is 17*23?
         ("f", [200, 200], "ok"),
     ],
 )
-def test_each_provider_of_the_guide(
-    lab: Lab, client: httpx.Client, name: str, statuses: list[int], answered: str
-) -> None:
-    """Four walls as in the guide's table, and two prepaid providers that answer."""
+def test_each_provider(lab: Lab, client: httpx.Client, name: str, statuses: list[int], answered: str) -> None:
+    """Four walls, and two prepaid providers that answer."""
     assert [ask(lab, client, name).status_code for _ in statuses] == statuses
     assert lab.requests_for(name)[-1].answered == answered
 

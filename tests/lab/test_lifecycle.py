@@ -113,8 +113,8 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert first != _transcript(8)
 
 
-def test_the_guides_rates_come_out() -> None:
-    """Over 36 calls each, refusals are as rare or as common as the guide measured them."""
+def test_the_measured_rates_come_out() -> None:
+    """Over 36 calls each, refusals are as rare or as common as they were measured."""
     with Lab("guide", clock=LabClock(NOON, frozen=True), latency=0) as lab, httpx.Client() as client:
         refused = {
             name: sum(ask(lab, client, "openai_chat", provider=name).status_code != 200 for _ in range(36))

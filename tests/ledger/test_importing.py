@@ -45,7 +45,7 @@ def numbers(found: Imported) -> tuple[int, int, int]:
 
 
 def test_the_short_lines_of_a_usage_log_become_attempts_of_a_call(tmp_path: Path) -> None:
-    """The exhaustion guide's example: a refusal and the answer of the next candidate are one call."""
+    """A refusal and the answer of the next candidate are one call."""
     path = file_of(tmp_path / "log.jsonl", REFUSED, ANSWERED, {**ANSWERED, "failover": False})
     assert numbers(import_file(path, tmp_path / "ledger")) == (3, 0, 0)
     ledger = Ledger(tmp_path / "ledger")

@@ -199,7 +199,7 @@ def test_the_default_chain_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
         assert all(entry.profile.family != "local" for entry in chain.plan().entries)
 
 
-def test_the_guides_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_function_for_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It passes over what does not run, too, when it sends by itself."""
     monkeypatch.setattr("zc_notebooks.local.model.folder_of", lambda _: None)
     config = parse_config('[providers.llamacpp.box]\nuri = "http://127.0.0.1:1"\n', base_dir=tmp_path)

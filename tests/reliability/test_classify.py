@@ -47,7 +47,7 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
     [(None, "retry"), (429, "retry"), (500, "retry"), (503, "retry"), (599, "retry"), (200, "next"), (400, "next"),
      (401, "next"), (402, "next"), (403, "next"), (404, "next"), (408, "next"), (428, "next"), (600, "next")],
 )  # fmt: skip
-def test_two_words_of_the_guide(status: int | None, word: str) -> None:
+def test_the_two_words(status: int | None, word: str) -> None:
     """No response, 429 and 5xx are worth a retry; everything else is not."""
     assert classify_failure(status) == word
 

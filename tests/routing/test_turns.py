@@ -164,7 +164,7 @@ async def by_wider_list(house: House) -> object:
         return await house.chain.ask(SIMPLE, hint="cloud")
 
 
-async def by_the_guides_function(house: House) -> object:
+async def by_the_function_for_scripts(house: House) -> object:
     """The function for scripts, with candidates of its own."""
     chain = [{"provider": ref, "model": "m"} for ref in (CLOUD, THIRD)]
     options: dict[str, Any] = {"config": house.chain.config, "environ": house.lab.environ()}
@@ -194,7 +194,7 @@ SUB_CALLS: tuple[Way, ...] = (
     by_probe,
     by_agent,
     by_wider_list,
-    by_the_guides_function,
+    by_the_function_for_scripts,
     by_inner_turn,
 )
 

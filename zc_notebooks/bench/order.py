@@ -1,7 +1,7 @@
 """From a measurement to the order of a chain, with the reason for each place, or the reason why not.
 
-The guide's rules: quality first and the next one when it falls; second place the same model by another route, so that
-nothing changes downstream; neighbours draw on different purses; at the end somebody prepaid or local who was reachable
+Quality first and the next one when it falls; second place the same model by another route, so that nothing changes
+downstream; neighbours draw on different purses; at the end somebody prepaid or local who was reachable
 throughout. Where the measurement cannot tell, it does not decide.
 """
 

@@ -25,7 +25,7 @@ from zc_notebooks.redact import short
 from zc_notebooks.resources import resource
 
 Kind = Literal["arithmetic", "constraints", "extraction", "relative_dates", "negative", "nuance", "code", "structured"]
-"""The guide's six, code repair, structured output."""
+"""Six plain ones, code repair, structured output."""
 Level = Literal[1, 2, 3]
 _RIGHT, _WRONG, _HOSTILE = 2, 2, 1
 """How many known answers of each sort a task needs."""

@@ -42,7 +42,7 @@ _AFFORD = re.compile(r"can only afford ~?([\d,]{1,12})")
 
 
 def classify_failure(status: int | None) -> Literal["retry", "next"]:
-    """The exhaustion guide's two words: ``None`` (no response), 429 and 5xx wait; everything else moves on."""
+    """Two words: ``None`` (no response), 429 and 5xx wait; everything else moves on."""
     if status is None or status == 429 or 500 <= status <= 599:  # noqa: PLR2004
         return "retry"
     return "next"

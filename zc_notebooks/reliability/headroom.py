@@ -1,4 +1,4 @@
-"""What providers state on *successes*: how many requests and tokens are left, and until when (issue: quota headroom).
+"""What providers state on *successes*: how many requests and tokens are left, and until when.
 
 Known at once in this process; other processes see it within a few seconds, and at once when nothing is left. A
 candidate whose stated remaining is 0 is treated as cooling until the reset that was stated with it.
