@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.required import judged, mark
-from tests.ui.pages import Browser, Lab, missing
+from tests.ui.pages import Browser, Lab, Notebook7, missing
 
 HERE = Path(__file__).parent
 
@@ -42,4 +42,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     if (lacking := missing("jupyterlab")) is not None:
         pytest.skip(lacking)
     with Lab(tmp_path_factory.mktemp("lab")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def notebook_7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook7]:
+    """One Jupyter Notebook 7 for all tests."""
+    if (lacking := missing("notebook")) is not None:
+        pytest.skip(lacking)
+    with Notebook7(tmp_path_factory.mktemp("notebook")) as started:
         yield started

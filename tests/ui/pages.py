@@ -117,6 +117,26 @@ class Served:
 class Lab(Served):
     """JupyterLab with its application in the window, so that tests give commands and open no menu."""
 
+    module = "jupyterlab"
+
+    def open(self, browser: Browser, name: str, **size: int) -> Seen:
+        """A notebook of its folder, with its kernel started."""
+        seen = browser.open(f"{self.url}/lab/workspaces/{Path(name).stem}", **size)
+        seen.page.wait_for_function("window.jupyterapp !== undefined")
+        seen.page.evaluate(
+            """async (path) => {
+                await window.jupyterapp.restored;
+                const commands = window.jupyterapp.commands;
+                const files = 'application:toggle-left-area';
+                if (commands.isToggled(files)) await commands.execute(files);
+                const widget = await commands.execute('docmanager:open', { path, factory: 'Notebook' });
+                await widget.context.ready;
+                await widget.context.sessionContext.ready;
+            }""",
+            name,
+        )
+        return seen
+
     def command(self) -> Sequence[str]:
         """See :class:`Served`."""
         settings = self.folder / "home" / "lab" / "user-settings" / "@jupyterlab"
@@ -139,10 +159,30 @@ class Lab(Served):
         return (
             sys.executable,
             "-m",
-            "jupyterlab",
+            self.module,
             "--expose-app-in-browser",
             *(f"--{name}={value}" for name, value in options.items()),
         )
+
+
+class Notebook7(Lab):
+    """Jupyter Notebook 7: one document a page."""
+
+    module = "notebook"
+
+    def open(self, browser: Browser, name: str, **size: int) -> Seen:
+        """See :class:`Lab`."""
+        seen = browser.open(f"{self.url}/notebooks/{name}", **size)
+        seen.page.wait_for_function("window.jupyterapp?.shell.currentWidget?.context !== undefined")
+        seen.page.evaluate(
+            """async () => {
+                await window.jupyterapp.restored;
+                const { context } = window.jupyterapp.shell.currentWidget;
+                await context.ready;
+                await context.sessionContext.ready;
+            }"""
+        )
+        return seen
 
 
 class Voila(Served):
@@ -222,21 +262,8 @@ class Seen:
 
 
 def run_notebook(browser: Browser, lab: Lab, name: str, content: Mapping[str, Any], **size: int) -> Seen:
-    """Opens a notebook in JupyterLab and runs all its cells; returns when they ran."""
+    """Opens a notebook in JupyterLab or Notebook 7 and runs all its cells; returns when they ran."""
     (lab.folder / name).write_text(json.dumps(content), encoding="utf-8")
-    seen = browser.open(f"{lab.url}/lab/workspaces/{Path(name).stem}", **size)
-    seen.page.wait_for_function("window.jupyterapp !== undefined")
-    seen.page.evaluate(
-        """async (path) => {
-            await window.jupyterapp.restored;
-            const commands = window.jupyterapp.commands;
-            const files = 'application:toggle-left-area';
-            if (commands.isToggled(files)) await commands.execute(files);
-            const widget = await commands.execute('docmanager:open', { path, factory: 'Notebook' });
-            await widget.context.ready;
-            await widget.context.sessionContext.ready;
-        }""",
-        name,
-    )
+    seen = lab.open(browser, name, **size)
     seen.page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
     return seen

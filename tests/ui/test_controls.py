@@ -1,4 +1,4 @@
-"""The control panel in JupyterLab, clicked as a person would; results are read from the page."""
+"""The control panel in JupyterLab and in Notebook 7, clicked as a person would; results are read from the page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from tests.ui.setting import ALONE, CONTRAST, CONTROLS, OVERFLOW, RUN, SETUP, SH
 PROMPT = "Tell me about the lighthouse of Alexandria"
 
 
+@pytest.fixture(scope="module", params=["lab", "notebook_7"])
+def jupyter(request: pytest.FixtureRequest) -> Lab:
+    """Each of the two in turn."""
+    found: Lab = request.getfixturevalue(request.param)
+    return found
+
+
 @pytest.fixture(scope="module")
-def panel(browser: Browser, lab: Lab) -> Iterator[Seen]:
+def panel(browser: Browser, jupyter: Lab) -> Iterator[Seen]:
     """One notebook with a panel. Afterwards: no request left this machine, and no error of ours was logged."""
-    seen = run_notebook(browser, lab, "controls.ipynb", notebook(SETUP + ALONE, CONTROLS), width=1280, height=1400)
+    seen = run_notebook(browser, jupyter, "controls.ipynb", notebook(SETUP + ALONE, CONTROLS), width=1280, height=1400)
     seen.page.get_by_role("button", name="Probe all").wait_for()
     yield seen
     assert seen.foreign == []
@@ -189,7 +196,7 @@ def test_contrast_and_width(panel: Seen, theme: str) -> None:
         assert len(words.split()) >= 2, words
 
 
-def test_a_saved_notebook_holds_no_prompt_and_no_answer(panel: Seen, lab: Lab) -> None:
+def test_a_saved_notebook_holds_no_prompt_and_no_answer(panel: Seen, jupyter: Lab) -> None:
     """Not even with the widgets' state saved into the file."""
     ask(panel, "the-prompt-of-the-author")
     panel.page.get_by_role("region", name="Answer").get_by_text("the-prompt-of-the-author").wait_for()
@@ -201,7 +208,7 @@ def test_a_saved_notebook_holds_no_prompt_and_no_answer(panel: Seen, lab: Lab) -
             return shell.currentWidget.context.path;
         }"""
     )
-    text = (lab.folder / saved).read_text(encoding="utf-8")
+    text = (jupyter.folder / saved).read_text(encoding="utf-8")
     assert "application/vnd.jupyter.widget-state+json" in json.loads(text)["metadata"].get("widgets", {})
     assert "groq.free" in text
     assert "the-prompt-of-the-author" not in text
@@ -218,12 +225,12 @@ def test_a_page_that_is_loaded_again_shows_it_all(panel: Seen) -> None:
     assert PROMPT in panel.page.get_by_role("region", name="Answer").inner_text()
 
 
-def test_a_kernel_restart_in_mid_stream_leaves_a_row_and_no_ghost(browser: Browser, lab: Lab) -> None:
+def test_a_kernel_restart_in_mid_stream_leaves_a_row_and_no_ghost(browser: Browser, jupyter: Lab) -> None:
     """The row says cancelled (or cut), and nothing goes on after it."""
     content = notebook(
         SETUP + SHARED.replace("ledger-shared", "ledger-restart").replace("marks-shared", "marks-restart"), CONTROLS
     )
-    seen = run_notebook(browser, lab, "restart.ipynb", content)
+    seen = run_notebook(browser, jupyter, "restart.ipynb", content)
     seen.page.evaluate(RUN, "lab.set_fault('e', 'slow:0.4', times=1); controls.state.only('deepseek.prepaid')")
     seen.page.get_by_text("deepseek.prepaid/deepseek-v4-flash alone").wait_for()
     ask(seen)

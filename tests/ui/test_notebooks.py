@@ -1,4 +1,4 @@
-"""Each committed notebook, opened in JupyterLab and run from top to bottom."""
+"""Each committed notebook, opened in JupyterLab, and the panels' in Notebook 7, and run from top to bottom."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.notebooks.manifest import NOTEBOOKS
-from tests.ui.pages import ROOT, Browser, Lab, run_notebook
+from tests.ui.pages import ROOT, Browser, Lab, Notebook7, run_notebook
 
 ENDED = """() => {
     const cells = [...window.jupyterapp.shell.currentWidget.content.model.cells].filter((cell) => cell.type === 'code');
@@ -22,6 +22,16 @@ ENDED = """() => {
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_runs_in_a_browser(browser: Browser, lab: Lab, name: str) -> None:
     """Every cell ran without an error, every picture is there, nothing left this machine, nothing of ours complains."""
+    _runs(browser, lab, name, name.removesuffix(".ipynb"))
+
+
+@pytest.mark.parametrize("name", ["00_start_here.ipynb", "08_controls.ipynb"])
+def test_runs_in_notebook_7(browser: Browser, notebook_7: Notebook7, name: str) -> None:
+    """The tour and the panels look and work the same there."""
+    _runs(browser, notebook_7, name, f"{name.removesuffix('.ipynb')}-notebook-7")
+
+
+def _runs(browser: Browser, lab: Lab, name: str, picture: str) -> None:
     content = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))
     for cell in content["cells"]:
         if cell["cell_type"] == "code":
@@ -34,7 +44,7 @@ def test_runs_in_a_browser(browser: Browser, lab: Lab, name: str) -> None:
         "() => [...document.querySelectorAll('.jp-OutputArea img')].filter((img) => img.complete && !img.naturalWidth)"
     )
     assert seen.page.evaluate(f"({blank})().length") == 0
-    seen.picture(name.removesuffix(".ipynb"))
+    seen.picture(picture)
     assert seen.foreign == []
     assert seen.ours == []
     seen.page.evaluate("window.jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
