@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
+import select
 import socket
 import subprocess
 import sys
@@ -33,31 +33,35 @@ SHORT = Limits(seconds=1.5, cpu_seconds=1)
 walls = pytest.mark.parametrize("wall", [NAMESPACES, AUDIT, BEST])
 
 
-def remains() -> list[str]:
-    """Processes of a sandbox of this process that still run (zombies have no environment)."""
-    found = []
+def remains(owner: int) -> dict[int, str]:
+    """Processes of the sandboxes of ``owner`` that still run, with their command (zombies have no environment)."""
+    mark, found = f"ZC_SANDBOX=zc-{owner}-".encode(), {}
     for entry in Path("/proc").iterdir():
         try:
-            if (
-                entry.name.isdigit()
-                and f"ZC_SANDBOX=zc-{os.getpid()}-".encode() in entry.joinpath("environ").read_bytes()
-            ):
-                found.append(entry.name)
+            if entry.name.isdigit() and mark in entry.joinpath("environ").read_bytes():
+                found[int(entry.name)] = entry.joinpath("cmdline").read_text(encoding="utf-8")
         except OSError:
             continue
     return found
 
 
+@pytest.fixture
+def place(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files, for this test alone."""
+    made = tmp_path_factory.mktemp("place")
+    monkeypatch.setattr(tempfile, "tempdir", str(made))
+    return made
+
+
 @pytest.fixture(autouse=True)
-def _nothing_left() -> Iterator[None]:
+def _nothing_left(place: Path) -> Iterator[None]:
     """After each test no process and no folder of a sandbox is left."""
-    own = f"zc-sandbox-{os.getpid()}-*"
     yield
     end = time.monotonic() + 5
-    while remains() and time.monotonic() < end:
+    while remains(os.getpid()) and time.monotonic() < end:
         os.sched_yield()
-    assert remains() == []
-    assert list(Path(tempfile.gettempdir()).glob(own)) == []
+    assert remains(os.getpid()) == {}
+    assert list(place.iterdir()) == []
 
 
 ENDLESS = "def f():\n while True: pass"
@@ -156,11 +160,11 @@ def test_no_byte_reaches_a_socket(wall: dict[str, Any]) -> None:
 
 
 @walls
-def test_no_file_outside_is_written(wall: dict[str, Any], tmp_path: Path) -> None:
+def test_no_file_outside_is_written(wall: dict[str, Any], tmp_path: Path, place: Path) -> None:
     """Neither a new one nor one that is there; inside its own folder it may."""
     old = tmp_path / "old"
     old.write_text("ours", encoding="utf-8")
-    for path in (old, tmp_path / "new", Path("/usr/zc-test"), Path(tempfile.gettempdir()) / "zc-test"):
+    for path in (old, tmp_path / "new", Path("/usr/zc-test"), place / "zc-test"):
         ran = run_calls(WRITER, "f", [[str(path)]], **wall)
         assert ran.ending == "refused" or ran.calls[0].value == "no"
     assert old.read_text(encoding="utf-8") == "ours"
@@ -269,23 +273,28 @@ def test_output_is_counted_while_it_is_read() -> None:
     assert ran.ending == "output"
 
 
-def test_a_killed_bench_leaves_no_process() -> None:
-    """``kill -9`` of whoever runs the code takes launcher and runner along."""
-    code = "from zc_notebooks.bench.sandbox import run_calls\nprint(flush=True)\nrun_calls('while 1: pass', 'f', [])"
-    bench = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    end = time.monotonic() + 10
-    while len(remains()) < 2 and time.monotonic() < end:  # the launcher and the runner
-        os.sched_yield()
-    folders = set(Path(tempfile.gettempdir()).glob("zc-sandbox-*"))
-    bench.send_signal(signal.SIGKILL)
-    bench.communicate()
-    for folder in folders:
-        folder.rmdir()  # empty, and all that a kill leaves
+def test_a_killed_bench_leaves_no_process(place: Path) -> None:
+    """``kill -9`` of whoever runs the code takes launcher and runner along; an empty folder is all it leaves."""
+    code = f"""
+from zc_notebooks.bench.sandbox import run_calls
+run_calls("while 1: pass", "f", [], wall={strongest_wall()!r})
+"""
+    with subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(place)}) as bench:
+        end = time.monotonic() + 30
+        while not any("-c" in line.split("\0") for line in remains(bench.pid).values()) and time.monotonic() < end:
+            os.sched_yield()
+        doors = [os.pidfd_open(process) for process in remains(bench.pid)]
+        bench.kill()
+    assert len(doors) == 2  # the launcher and the runner
+    for door in doors:
+        assert select.select([door], [], [], 10)[0], "it still runs"
+        os.close(door)
+    for folder in place.glob("zc-sandbox-*"):
+        folder.rmdir()
 
 
-def test_what_a_killed_bench_left_is_swept_up() -> None:
+def test_what_a_killed_bench_left_is_swept_up(place: Path) -> None:
     """The folder of a process that is gone, once it is old; that of a living one and a young one stay."""
-    place = Path(tempfile.gettempdir())
     gone, young, ours = (place / f"zc-sandbox-{name}" for name in ("0-gone", "0-young", f"{os.getpid()}-ours"))
     for folder in (gone, young, ours):
         folder.mkdir()
@@ -308,10 +317,10 @@ def test_a_system_without_walls_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     strongest_wall.cache_clear()
 
 
-def test_without_namespaces_the_hook_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_namespaces_the_hook_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the kernel refuses is found out once, and no foreign code has run until then."""
     launcher = "import json, os, sys\nos._exit(76 if json.loads(sys.argv[1])['isolate'] else 0)"
-    path = Path(tempfile.mkdtemp()) / "launcher.py"
+    path = tmp_path / "launcher.py"
     path.write_text(launcher, encoding="utf-8")
     monkeypatch.setattr(sandbox, "_LAUNCHER", path)
     strongest_wall.cache_clear()
