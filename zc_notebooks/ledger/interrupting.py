@@ -16,7 +16,7 @@ def interruptible(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
     """What ``work`` gives or raises. In the main thread, it runs in another one, and Ctrl-C calls ``interrupt``.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C, once the work has ended.
+        KeyboardInterrupt: Ctrl-C, at whatever moment; the work has ended, or never begins.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -25,22 +25,25 @@ def interruptible(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
 
     def run() -> None:
         try:
-            given.append(work())
+            if begun.acquire(blocking=False):
+                given.append(work())
         except BaseException as problem:  # noqa: BLE001 (raised again where it was asked for)
             raised.append(problem)
         finally:
             done.set()
 
     # No join: Python 3.11 takes a thread for ended when its join is interrupted.
-    done = threading.Event()
-    threading.Thread(target=run, name="zc-ledger-query", daemon=True).start()
+    done, begun = threading.Event(), threading.Lock()
     try:
+        threading.Thread(target=run, name="zc-ledger-query", daemon=True).start()
         while not done.wait(_LOOK_S):
             pass
     except KeyboardInterrupt:
+        if begun.acquire(blocking=False):
+            raise  # before the work: it will not begin
         interrupt()
         while not done.wait(_LOOK_S):
-            interrupt()  # again: the first may have come before the work had begun
+            interrupt()  # again: the first may have come before there was anything to interrupt
         raise
     if raised:
         raise raised[0]
