@@ -1,9 +1,10 @@
-"""Shared fixtures: where the recorded cases are, when they are there at all."""
+"""What every test has: nobody's own state, keys or configuration; the recorded cases, when they are there at all."""
 
 from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,16 @@ from zc_notebooks.redact import Redactor
 ROOT = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("ZC_LOCAL_MODEL", "off")  # notebooks and tests see the same chain with and without the model
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Also kernels that nbval starts, and child processes, read and write nothing of the user's own."""
+    folder = tempfile.TemporaryDirectory(prefix="zc-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)
+    os.environ["ZC_STATE_DIR"] = f"{folder.name}/state"
+    os.environ["XDG_CONFIG_HOME"] = folder.name
+    os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+    os.environ.pop("ZC_CONFIG", None)
 
 
 def cases_dir() -> Path | None:
@@ -33,8 +44,6 @@ def load_cases() -> list[dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the user's own state, keys or config."""
-    monkeypatch.setattr("zc_notebooks.redact._shared", Redactor())  # no test knows another one's keys
+    """No test finds another one's state or keys."""
+    monkeypatch.setattr("zc_notebooks.redact._shared", Redactor())
     monkeypatch.setenv("ZC_STATE_DIR", str(tmp_path_factory.mktemp("state")))
-    monkeypatch.delenv("ZC_CONFIG", raising=False)
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")

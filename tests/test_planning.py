@@ -92,7 +92,6 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.chdir(tmp_path)
     for name, key in KEYS.items():
         monkeypatch.setenv(name, key)
-    monkeypatch.delenv("ZC_CONFIG", raising=False)
     assert zc(["plan", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert set(told) == {"entries", "pruned", "warnings"}

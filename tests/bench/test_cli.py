@@ -29,7 +29,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with Lab("bench", seed=3) as lab, taught(chosen), pytest.MonkeyPatch.context() as patch:
         (folder / "zc.toml").write_text(f"# mine\n{lab.config_text()}", encoding="utf-8")
         patch.setenv("ZC_STATE_DIR", str(folder / "state"))
-        patch.delenv("ZC_CONFIG", raising=False)
         os.chdir(folder)
         try:
             arguments = ["bench", "run", "-m", MODELS, "--reps", "3", "--seeds", "2", *KINDS]

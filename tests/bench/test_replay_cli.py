@@ -23,7 +23,6 @@ EVER = "--since=2020-01-01"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A ledger of four calls, one of which hopped."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ZC_CONFIG", raising=False)
     ledger = tmp_path / "ledger"
     writer = LedgerWriter(ledger)
     for row in (
