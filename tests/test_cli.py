@@ -276,7 +276,7 @@ def test_ledger_files(zc: Terminal, tmp_path: Path) -> None:
     assert zc("ledger", "compact", "--keep", "soon") == 2
     assert zc.err.startswith("zc: keep = 'soon' is no time")
     assert zc("ledger", "import", "log.jsonl") == 0
-    assert zc.out == "0 rows added from a file of short usage log, 1 were there already\n"
+    assert zc.out == "0 rows added from a file of short usage log, 1 was there already\n"
     (tmp_path / "log.jsonl").write_text(line + "what\n")
     assert zc("ledger", "import", "log.jsonl") == 3
     assert zc("ledger", "import", "nothing.jsonl") == 2

@@ -26,6 +26,7 @@ from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.live_config import LiveConfig
+from zc_notebooks.markup import counted
 from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.places import ledger_folder, marks_file, spend_file
 from zc_notebooks.records import LiveMarks, Plan, Tier
@@ -369,7 +370,7 @@ class Chain(Steered, Shown):
         config = self.live.held.config
         links = len(config.chain) or len(config.profiles)
         pools = len({profile.pool for profile in config.profiles.values()})
-        return f"Chain({where}: {links} candidates in {pools} billing pools)"
+        return f"Chain({where}: {counted(links, 'candidate')} in {counted(pools, 'billing pool')})"
 
 
 def _leave(lab: Lab) -> None:

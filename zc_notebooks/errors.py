@@ -29,7 +29,7 @@ from typing import Literal
 
 from zc_notebooks.chat import Hop
 from zc_notebooks.ledger.row import AttemptRow
-from zc_notebooks.markup import ROWS_SHOWN, clean
+from zc_notebooks.markup import ROWS_SHOWN, clean, counted
 from zc_notebooks.records import Reason, Record, ResetSource, Variant, Verdict
 from zc_notebooks.redact import safe, short
 from zc_notebooks.shown import Shown
@@ -104,9 +104,9 @@ class CallError(Shown, ZcError):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints instead of sixty frames: one line for each candidate."""
-        head = f"{type(self).__name__}: {len(self.attempts)} attempts and skips"
+        head = f"{type(self).__name__}: {counted(len(self.attempts), 'attempt or skip', 'attempts and skips')}"
         lines = [clean(line) for line in str(self).splitlines()]
-        more = [f"({len(lines) - ROWS_SHOWN:,} more lines)"] if len(lines) > ROWS_SHOWN else []
+        more = [f"({counted(len(lines) - ROWS_SHOWN, 'more line')})"] if len(lines) > ROWS_SHOWN else []
         return [head, *lines[:ROWS_SHOWN], *more, "(frames: print(sys.last_value.traceback()))"]
 
     def traceback(self) -> str:

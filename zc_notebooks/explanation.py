@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from zc_notebooks.chat import Answer, WireFailure
+from zc_notebooks.markup import counted
 from zc_notebooks.records import WIRES, Evidence, Record, Reliability, Scope, Verdict, WireName
 from zc_notebooks.redact import redact, short
 from zc_notebooks.reliability.classify import classify, classify_wire_failure
@@ -257,7 +258,7 @@ def _action(verdict: Verdict, now: datetime) -> str:
         return (
             f"the next candidate at once, since {wait:g} s is above the cap of {policy.retry_after_cap_s:g} s; {mark}"
         )
-    times = f"up to {policy.provider_retries} more times"
+    times = f"up to {counted(policy.provider_retries, 'more time')}"
     waiting = f"after {wait:g} s" if wait else "after a short backoff"
     return f"the same candidate again {waiting}, {times}, then the next one; {mark}"
 

@@ -67,9 +67,14 @@ class Sheet(Record, frozen=True, kw_only=True):
 
     def _notes(self) -> tuple[str, ...]:
         rows, notes = len(self.rows) - ROWS_SHOWN, len(self.notes) - NOTES_SHOWN
-        more = [f"{rows:,} more rows are not shown."] if rows > 0 else []
-        rest = [f"{notes:,} more notes are not shown."] if notes > 0 else []
+        more = [f"{counted(rows, 'more row is', 'more rows are')} not shown."] if rows > 0 else []
+        rest = [f"{counted(notes, 'more note is', 'more notes are')} not shown."] if notes > 0 else []
         return (*more, *self.notes[:NOTES_SHOWN], *rest)
+
+
+def counted(number: int, word: str, words: str = "") -> str:
+    """``1 answer``, ``2 answers``, ``1,000 answers``; ``words`` where the plural is not ``word`` with an s."""
+    return f"{number:,} {word if number == 1 else words or f'{word}s'}"
 
 
 def clean(text: str, limit: int = CELL_CHARS) -> str:
@@ -79,7 +84,7 @@ def clean(text: str, limit: int = CELL_CHARS) -> str:
     """
     kept = redact(text).encode("utf-8", "replace").decode() if not text.isascii() else redact(text)
     kept = visible(kept.replace("\r\n", "\n").replace("\r", "\n"))
-    return kept if len(kept) <= limit else f"{kept[:limit]}… ({len(kept) - limit:,} more characters)"
+    return kept if len(kept) <= limit else f"{kept[:limit]}… ({counted(len(kept) - limit, 'more character')})"
 
 
 def screened(text: str, stream: TextIO) -> str:

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from zc_notebooks.chat import FinishReason, Hop, Identity, ToolCall, Usage, UsageByProvider
 from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 from zc_notebooks.redact import short
 from zc_notebooks.shown import Shown
@@ -68,7 +69,8 @@ class Completion(Record, Shown, frozen=True, kw_only=True):
         served = f"{self.served.provider_ref}/{self.served.model}"
         other = f", {self.served.mismatch}" if self.served.mismatch else ""
         cut = ", cut at the token limit" if self.cut else ""
-        return f"Completion({short(self.text, 60)!r}, served by {served}{other}, {len(self.attempts)} rows{cut})"
+        rows = counted(len(self.attempts), "row")
+        return f"Completion({short(self.text, 60)!r}, served by {served}{other}, {rows}{cut})"
 
     def __str__(self) -> str:
         return self.text

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.config.keys import Missing
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Mark, Profile, Record, Tier
 from zc_notebooks.reliability.quota_headers import Headroom
 from zc_notebooks.shown import Keyed, Shown
@@ -89,7 +90,7 @@ class Status(Record, Shown, Keyed[ProfileStatus], frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         ready = sum(item.words(self.at) == "ready" for item in self.profiles)
-        return f"Status({ready} of {len(self.profiles)} profiles ready)"
+        return f"Status({ready} of {counted(len(self.profiles), 'profile')} ready)"
 
 
 def status(chain: Chain) -> Status:

@@ -143,7 +143,7 @@ def test_nothing_is_measured_before_it_passes(tmp_path: Path) -> None:
     """The gate raises, names five answers at most, and carries the whole report."""
     with pytest.raises(GradersUnsound) as error:
         asyncio.run(require_sound(loaded(tmp_path, SLICE)))
-    assert str(error.value).startswith("1 known answers get the wrong grade; mend the grader or the answer")
+    assert str(error.value).startswith("1 known answer gets the wrong grade; mend the grader or the answer")
     assert "last-items: right answer 2 should be correct, is wrong" in str(error.value)
     assert len(error.value.report.findings) == 1
     assert asyncio.run(require_sound(instances(load_tasks(wanted=["arith-*"])))).ok

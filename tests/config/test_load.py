@@ -334,4 +334,4 @@ def test_loading_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.
     config = load_config(Path("zc.toml"), environ={})
     assert config.path == tmp_path / "zc.toml"
     assert config.env_file == tmp_path / ".env"
-    assert repr(config).startswith(f"Config({tmp_path / 'zc.toml'}: 1 profiles")
+    assert repr(config).startswith(f"Config({tmp_path / 'zc.toml'}: 1 profile,")

@@ -252,7 +252,7 @@ def test_many_lost_rows_are_counted_and_not_all_named(tmp_path: Path) -> None:
     writer = LedgerWriter(blocked(tmp_path), gather=True)
     for number in range(5000):
         writer.write(row(f"call-{number}"))
-    with pytest.warns(LedgerWarning, match="5000 rows .*; and others") as seen:
+    with pytest.warns(LedgerWarning, match="5,000 rows .*; and others") as seen:
         writer.close()
     assert len(str(seen[0].message)) < 1500
 

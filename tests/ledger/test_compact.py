@@ -71,7 +71,7 @@ def test_sealed_segments_become_one_file_sorted_by_time(tmp_path: Path) -> None:
     (path,) = parquets(tmp_path)
     assert pl.read_parquet(path)["call_id"].to_list() == ["call-1", "call-2", "call-3"]
     assert path.stat().st_mode & 0o077 == 0
-    assert str(done) == "3 rows of 3 segments compacted, 1 Parquet files, 0 segments still written"
+    assert str(done) == "3 rows of 3 segments compacted, 1 Parquet file, 0 segments still written"
     assert repr(Ledger(tmp_path)) == "Ledger(3 rows, 1 file)"
 
 

@@ -60,7 +60,7 @@ def test_the_newest_stand_first(tmp_path: Path) -> None:
     state = zc.board(fleet.chain).state
     assert [(item.ref, item.outcome) for item in state.recent] == [("custom.b", "answered"), ("custom.a", "rate limit")]
     assert [item.begin for item in state.outages] == [fleet.clock.now()]
-    assert state.says() == "Today: 2 attempts, 1 answers, cost at least $0.00. Out now: custom.a."
+    assert state.says() == "Today: 2 attempts, 1 answer, cost at least $0.00. Out now: custom.a."
     fleet.clock.advance(1)
     asyncio.run(fleet.chain.ask("x"))
     state.refresh()

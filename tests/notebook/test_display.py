@@ -15,6 +15,7 @@ from msgspec.structs import replace
 import zc_notebooks as zc
 from tests.fleet import KEYS, Fleet
 from zc_notebooks.cli.ask import summary as in_terminal
+from zc_notebooks.markup import counted
 from zc_notebooks.notebook.display import sheet_of
 from zc_notebooks.notebook.sheets.calls import summary
 from zc_notebooks.probe import ProbeResult
@@ -102,7 +103,7 @@ def test_an_exhausted_chain_shows_no_frames(tmp_path: Path) -> None:
     """One line for each candidate; the frames are one call away."""
     error = shown(tmp_path)["AllCandidatesFailed"]
     lines = error._render_traceback_()
-    assert lines[0].startswith("AllCandidatesFailed: 1 attempts")
+    assert lines[0].startswith("AllCandidatesFailed: 1 attempt or skip")
     assert len(lines) == 3
     assert "Traceback (most recent call last)" in error.traceback()
 
@@ -113,3 +114,18 @@ def test_outcomes_are_words_not_colours(tmp_path: Path) -> None:
     assert "answered" in html
     assert "http 429" in html
     assert not re.search(r"(background|[^-]color):\s*(#|red|green)", html)
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "said"),
+    [
+        (0, ("answer",), "0 answers"),
+        (1, ("answer",), "1 answer"),
+        (1_234, ("answer",), "1,234 answers"),
+        (1, ("more row is", "more rows are"), "1 more row is"),
+        (2, ("more row is", "more rows are"), "2 more rows are"),
+    ],
+)
+def test_counted_words(number: int, words: tuple[str, ...], said: str) -> None:
+    """One is one, many have separators."""
+    assert counted(number, *words) == said

@@ -78,7 +78,7 @@ def test_out_fill_and_a_query(running: Kernel) -> None:
     assert "391" not in ran.printed
     assert "391" in running.run("print(kept.text)").printed
     ran = running.run("%%zcsql --out frame\nselect count(*) as n from attempts")
-    assert ran.printed == "frame: 1 rows × 1 columns\n"
+    assert ran.printed == "frame: 1 row × 1 column\n"
     assert running.run("print(frame['n'][0] >= 1)").printed == "True\n"
 
 

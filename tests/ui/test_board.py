@@ -39,7 +39,7 @@ def test_two_notebooks_and_a_script(browser: Browser, lab: Lab) -> None:
     second.page.evaluate(RUN, "done = await chain.ask('hi')")
     asked = time.monotonic()
     groq[0].get_by_text("limited until").wait_for()
-    board.get_by_text("1 answers").wait_for()
+    board.get_by_text("1 answer,").wait_for()
     seen_s = time.monotonic() - asked
     first.picture("board")
     first.page.set_viewport_size({"width": 900, "height": 1500})

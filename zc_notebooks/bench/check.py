@@ -16,6 +16,7 @@ from zc_notebooks.bench.sandbox import Wall, strongest_wall
 from zc_notebooks.bench.tasks import Instance
 from zc_notebooks.bench.templates.made import Known
 from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 from zc_notebooks.redact import short
 
@@ -34,9 +35,8 @@ class GradersUnsound(ZcError):
         lines = [f"  {finding}" for finding in report.findings[:_SHOWN]]
         more = len(report.findings) - len(lines)
         rest = [f"  and {more} more (zc bench check)"] if more > 0 else []
-        head = (
-            f"{len(report.findings)} known answers get the wrong grade; mend the grader or the answer before measuring"
-        )
+        wrong = counted(len(report.findings), "known answer gets", "known answers get")
+        head = f"{wrong} the wrong grade; mend the grader or the answer before measuring"
         super().__init__("\n".join((head, *lines, *rest)))
 
 
@@ -81,9 +81,9 @@ class Report(Record, frozen=True, kw_only=True):
 
     def summary(self) -> str:
         """One sentence."""
-        left = f"; {len(self.unchecked)} need a judge (--judge)" if self.unchecked else ""
+        left = f"; {counted(len(self.unchecked), 'needs', 'need')} a judge (--judge)" if self.unchecked else ""
         verdict = "all graded as they should be" if self.ok else f"{len(self.findings)} graded wrongly"
-        return f"{self.instances} instances, {self.answers} known answers: {verdict}{left}"
+        return f"{counted(self.instances, 'instance')}, {counted(self.answers, 'known answer')}: {verdict}{left}"
 
 
 async def check(

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from zc_notebooks.bench.statistics import LEAST_TASKS, Candidate, Statistics
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import counted
 from zc_notebooks.model_names import same_model
 from zc_notebooks.records import Profile, Record
 from zc_notebooks.reliability.materialize import parse_start
@@ -80,7 +81,9 @@ def propose(found: Statistics, config: Config, *, by: By = "quality", worth_usd:
         left.remove(last)
     places += _middle(left, places[-1][0], found, config)
     if last is not None:
-        places.append((last, f"{_profile(config, last).tier}, and reachable in every one of {last.calls} calls"))
+        places.append(
+            (last, f"{_profile(config, last).tier}, and reachable in every one of {counted(last.calls, 'call')}")
+        )
     made = [Place(candidate=item.candidate, pool=_profile(config, item).pool, reason=reason) for item, reason in places]
     behind = len(made) - (last is not None)
     made[behind:behind] = _unmeasured(found, config)
@@ -110,7 +113,7 @@ def _check(found: Statistics, config: Config) -> None:
         raise CannotOrder(f"{unknown[0]} was measured and is not configured: add [providers.…] for it, or leave it out")
     wrong = [item for item in found.candidates if item.wrong_model]
     if wrong:
-        names = ", ".join(f"{item.candidate} ({item.wrong_model} answers)" for item in wrong)
+        names = ", ".join(f"{item.candidate} ({counted(item.wrong_model, 'answer')})" for item in wrong)
         raise CannotOrder(f"another model answered than was asked for: {names}; its figures are not its own")
     few = [item for item in found.candidates if item.accuracy.of and _tasks(found, item) < LEAST_TASKS]
     if few or all(item.accuracy.of == 0 for item in found.candidates):

@@ -31,6 +31,7 @@ from zc_notebooks.bench.robust import Z95, Spread, Trend, spread, trend
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.config.catalogue import families
 from zc_notebooks.ledger.period import When, period
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 from zc_notebooks.reliability.instants import next_midnight
 
@@ -314,4 +315,4 @@ def _hours(span: timedelta) -> float:
 
 
 def _days(count: int) -> str:
-    return f"{count} whole day{'' if count == 1 else 's'}"
+    return counted(count, "whole day")

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.bench.outlook import NOTHING, Outlook, RunOut
+from zc_notebooks.markup import counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -80,7 +81,7 @@ def describe_outlook(found: Outlook) -> str:
 def sentence(tier: RunOut) -> str:
     """One tier in words."""
     low, high = tier.share
-    parts = [f"{_name(tier)}: out on {tier.days_out} of {tier.days} days ({low:.0%} to {high:.0%})"]
+    parts = [f"{_name(tier)}: out on {tier.days_out} of {counted(tier.days, 'day')} ({low:.0%} to {high:.0%})"]
     if tier.hour is not None:
         parts.append(
             f"usually at {clock(tier.hour.median)} of its day (half of the days {clock(tier.hour.q1)} to "
@@ -123,7 +124,7 @@ def _name(tier: RunOut) -> str:
 
 
 def _words(tier: RunOut) -> dict[str, Any]:
-    told = f"from midnight {tier.day}: out on {tier.days_out} of {tier.days} days"
+    told = f"from midnight {tier.day}: out on {tier.days_out} of {counted(tier.days, 'day')}"
     if tier.out_h is not None:
         told += f", for {tier.out_h.median:.1f} h"
     return {"tier": _name(tier), "text": f"{told}; {tier.note}" if tier.note else told}

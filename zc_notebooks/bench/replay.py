@@ -37,6 +37,7 @@ from zc_notebooks.bench.simulated_call import Simulated
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.prices import totals
 from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Profile, RateLimitPolicy, Record, Reliability
 from zc_notebooks.reliability.steps import WalkPolicy
 
@@ -138,8 +139,8 @@ class Replay(Record, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         low, high = self.bounds.availability
         return (
-            f"Replay({self.really.calls} calls: really {self.really.availability:.1%} answered, would have been "
-            f"{self.would_have.availability:.1%} ({low:.1%} to {high:.1%}), "
+            f"Replay({counted(self.really.calls, 'call')}: really {self.really.availability:.1%} answered, "
+            f"would have been {self.would_have.availability:.1%} ({low:.1%} to {high:.1%}), "
             f"{self.coverage.share('observed'):.0%} of it observed)"
         )
 

@@ -21,6 +21,7 @@ from zc_notebooks.bench.intervals import (
     sign_test,
 )
 from zc_notebooks.bench.results import OUTCOMES, Outcome, Result
+from zc_notebooks.markup import counted
 from zc_notebooks.model_names import same_model
 from zc_notebooks.records import Record
 
@@ -86,14 +87,19 @@ class Pair(Record, frozen=True, kw_only=True):
         names = f"{self.first} and {self.second}"
         if self.told in ("better", "worse"):
             return f"{self.first} is {self.told} than {self.second} ({self.difference:+.0%}, p = {self.p:.3f})"
-        more = f"; about {self.needed} such tasks would tell" if self.needed is not None else "; take harder tasks"
+        more = (
+            f"; about {counted(self.needed, 'such task')} would tell"
+            if self.needed is not None
+            else "; take harder tasks"
+        )
         if self.told == "too easy":
             return f"these tasks are too easy to tell {names} apart (that is not: equal){more}"
         if self.told == "too hard":
             return f"these tasks are too hard to tell {names} apart (that is not: equal){more}"
         if self.told == "too little data":
-            return f"too little data to tell {names} apart: {self.tasks} tasks both answered, {LEAST_TASKS} are needed"
-        return f"{names} are not told apart by {self.tasks} tasks (p = {self.p:.2f}){more}"
+            both = f"{counted(self.tasks, 'task')} both answered"
+            return f"too little data to tell {names} apart: {both}, {LEAST_TASKS} are needed"
+        return f"{names} are not told apart by {counted(self.tasks, 'task')} (p = {self.p:.2f}){more}"
 
 
 class TaskFigures(Record, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from zc_notebooks.charts.drawing import (
     whole,
 )
 from zc_notebooks.frames import ANSWERED, OUTCOMES, SKIPPED, by_outcome, with_outcome
+from zc_notebooks.markup import counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -173,7 +174,7 @@ def describe_attempts(frame: pl.DataFrame) -> str:
     for ref, outcome, count in counts.select("provider_ref", "outcome", "count").rows():
         parts.setdefault(ref, []).append(f"{count} {outcome}")
     said = "; ".join(f"{ref}: {', '.join(words)}" for ref, words in parts.items())
-    return f"Bar chart of {frame.height} attempts and skips by provider and outcome. {said}."
+    return f"Bar chart of {_counted(frame)} by provider and outcome. {said}."
 
 
 def describe_timeline(frame: pl.DataFrame) -> str:
@@ -186,10 +187,14 @@ def describe_timeline(frame: pl.DataFrame) -> str:
     answered = frame.filter(frame["outcome"] == ANSWERED).height
     skipped = frame.filter(frame["outcome"] == SKIPPED).height
     return (
-        f"Time line of {frame.height} attempts and skips at {frame['provider_ref'].n_unique()} providers from "
+        f"Time line of {_counted(frame)} at {counted(frame['provider_ref'].n_unique(), 'provider')} from "
         f"{first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC: {answered} answered, {skipped} skipped, "
         f"{frame.height - answered - skipped} failed."
     )
+
+
+def _counted(frame: pl.DataFrame) -> str:
+    return counted(frame.height, "attempt or skip", "attempts and skips")
 
 
 def _colour(outcomes: list[str], *, legend: alt.Legend | None) -> alt.Color:

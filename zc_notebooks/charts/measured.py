@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.charts.drawing import INK, PAPER, STEP, WIDTH, dress, empty, rows_axis, short_name
+from zc_notebooks.markup import counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -136,7 +137,11 @@ def tasks_chart(found: Statistics, *, title: str = "What each task tells") -> al
         x=alt.X("mean:Q", scale=x)
     )
     words = f"{title}. " + "; ".join(f"{item.task}: {item.low:.0%} to {item.high:.0%}" for item in told)
-    more = f"; {len(found.tasks) - len(told)} more tasks tell less" if len(found.tasks) > len(told) else ""
+    more = (
+        f"; {counted(len(found.tasks) - len(told), 'more task tells', 'more tasks tell')} less"
+        if len(found.tasks) > len(told)
+        else ""
+    )
     chart = dress([spans, means], title, f"{words}{more}.", height=STEP * len(told))
     chart.width = WIDTH
     return chart

@@ -19,6 +19,7 @@ from zc_notebooks.charts.drawing import (
     short_name,
 )
 from zc_notebooks.frames import judged
+from zc_notebooks.markup import counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -258,9 +259,9 @@ def _told_episodes(bars: pl.DataFrame, left: str) -> str:
         hours = float((line["to_ms"] - line["from_ms"]).sum()) / 3_600_000
         still = ", still out" if "still out" in set(line["ended_by"]) else ""
         parts.append(
-            f"{name[0]}: {line.height} episode{'s' if line.height > 1 else ''}, {hours:.1f} hours in all, "
-            f"{line['calls'].sum():,} calls turned away{still}"
+            f"{name[0]}: {counted(line.height, 'episode')}, {hours:.1f} hours in all, "
+            f"{counted(int(line['calls'].sum()), 'call')} turned away{still}"
         )
-    marks = bars["mark"].sum()
-    words = f"; {marks} live mark{'s' if marks > 1 else ''} outlined" if marks else ""
+    marks = int(bars["mark"].sum())
+    words = f"; {counted(marks, 'live mark')} outlined" if marks else ""
     return f"Chart of when credentials were out{left}. {'; '.join(parts)}{words}."

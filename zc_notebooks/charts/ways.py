@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from zc_notebooks.charts.drawing import INK, PALE, data_of, dress, empty, short_name
 from zc_notebooks.frames import judged
+from zc_notebooks.markup import counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -119,7 +120,11 @@ def hops_chart(frame: pl.DataFrame, *, title: str = "Where calls went instead") 
     )
     if flows.is_empty():
         return empty(title, "no hops")
-    left = f" ({flows.height - _FLOWS} thinner ones are not drawn)" if flows.height > _FLOWS else ""
+    left = (
+        f" ({counted(flows.height - _FLOWS, 'thinner one is', 'thinner ones are')} not drawn)"
+        if flows.height > _FLOWS
+        else ""
+    )
     drawn = flows.head(_FLOWS)
     bands, ends = _bands(drawn)
     scale = alt.Scale(domain=[0, 1], nice=False)
@@ -190,4 +195,4 @@ def _told_flows(flows: pl.DataFrame) -> str:
         f"{one['from_ref']} to {one['to_ref']}: {one['hops']:,}, {one['answered']:,} of them answered there"
         for one in flows.to_dicts()
     )
-    return f"Flow of {flows['hops'].sum():,} hops from the candidate that failed to the next. {said}."
+    return f"Flow of {counted(int(flows['hops'].sum()), 'hop')} from the candidate that failed to the next. {said}."

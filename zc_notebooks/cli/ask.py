@@ -13,6 +13,7 @@ from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.cli.output import answer, attempt_json, emit, fail, hops_json, piece, report, say
 from zc_notebooks.errors import StreamCancelledAfterOutput, TurnCancelled, ZcError, variant_name
 from zc_notebooks.events import Notice, Text
+from zc_notebooks.markup import counted
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import Variant
 from zc_notebooks.result import Completion
@@ -149,7 +150,7 @@ def summary(done: Completion) -> str:
     """Who served, how long it took, how many attempts, what it cost."""
     tried = sum(row.kind == "attempt" for row in done.attempts)
     skipped = len(done.attempts) - tried
-    attempts = f"{tried} attempt{'s' if tried != 1 else ''}" + (f", {skipped} skipped" if skipped else "")
+    attempts = counted(tried, "attempt") + (f", {skipped} skipped" if skipped else "")
     other = f" ({done.served.mismatch})" if done.served.mismatch else ""
     return (
         f"served by {done.served.provider_ref}/{done.served.model}{other}, {done.secs:.2f} s, {attempts}, {cost(done)}"

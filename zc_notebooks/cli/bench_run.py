@@ -16,6 +16,7 @@ from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.bench import Tasks, TasksFrom
 from zc_notebooks.cli.output import ALL_FAILED, answer, emit, fail, report, say, table
 from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import counted
 
 if TYPE_CHECKING:
     from zc_notebooks.bench.order import Proposal
@@ -80,7 +81,7 @@ def run(
     if as_json:
         emit({"file": str(out), "cells": done.cells, "before": done.before, "done": done.done, "stopped": done.stopped})
     else:
-        answer(f"{done.done} cells measured, {done.before} were, of {done.cells}; results in {out}")
+        answer(f"{counted(done.done, 'cell')} measured, {done.before} were, of {done.cells}; results in {out}")
         if find_spec("scipy") is not None and out.exists():
             for item in _statistics(out, as_json=False).candidates:
                 for words in _oddities(item):
@@ -197,7 +198,7 @@ def show_report(
 def _oddities(item: Candidate) -> Iterator[str]:
     """What a figure alone does not tell."""
     if item.wrong_model:
-        yield f"{item.candidate}: another model answered {item.wrong_model} times than was asked for"
+        yield f"{item.candidate}: another model answered {counted(item.wrong_model, 'time')} than was asked for"
     if item.missed and not item.accuracy.of:
         yield f"{item.candidate} never answered: {item.missed}"
 
@@ -283,8 +284,9 @@ def _compared(proposal: Proposal, config: Config, since: str) -> str:
     really, would, (low, high) = found.really, found.would_have, found.bounds.availability
     seen = found.coverage.share("observed")
     return (
-        f"the {really.calls} calls of {since}: really {really.availability:.0%} answered for {_usd(really)}; in this "
-        f"order {would.availability:.0%} ({low:.0%} to {high:.0%}) for {_usd(would)}, {seen:.0%} of it observed"
+        f"the {counted(really.calls, 'call')} of {since}: "
+        f"really {really.availability:.0%} answered for {_usd(really)}; "
+        f"in this order {would.availability:.0%} ({low:.0%} to {high:.0%}) for {_usd(would)}, {seen:.0%} of it observed"
     )
 
 

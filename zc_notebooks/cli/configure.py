@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ import typer
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.output import OK, USAGE, answer, emit, report, say, table
 from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import counted
 
 app = typer.Typer(help="Check a zc.toml, or write a first one.", no_args_is_help=True)
 
@@ -52,11 +52,8 @@ def _print(checked: object) -> None:
         rows = [(item.ref, item.tier, item.wire, item.pool, item.keys_text) for item in profiles]
         table(("profile", "tier", "wire", "billing pool", "key"), rows)
     told = say if problems else answer
-    told(", ".join([_count(problems, "problem"), _count(warnings, "warning"), _count(profiles, "profile")]))
-
-
-def _count(items: Sequence[object], word: str) -> str:
-    return f"{len(items)} {word}{'' if len(items) == 1 else 's'}"
+    found = ((problems, "problem"), (warnings, "warning"), (profiles, "profile"))
+    told(", ".join(counted(len(items), word) for items, word in found))
 
 
 @app.command()

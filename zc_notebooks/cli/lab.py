@@ -12,6 +12,7 @@ import typer
 
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.output import answer, emit, fail, table
+from zc_notebooks.markup import counted
 
 HARM: Final = 1
 """Exit status of a fault wall on which some fault did harm."""
@@ -89,7 +90,7 @@ def wall(as_json: AsJson = False) -> None:
         emit({"summary": card.summary(), "ok": card.ok, "scores": card.scores})
     else:
         table(("fault on the primary", *MODES, "what happened"), card.rows())
-        answer(f"{len(card.rows())} faults, {len(card.scores)} trials: {card.summary()}")
+        answer(f"{counted(len(card.rows()), 'fault')}, {counted(len(card.scores), 'trial')}: {card.summary()}")
     if not card.ok:
         raise typer.Exit(HARM)
 
@@ -115,7 +116,8 @@ def sample(
     if as_json:
         emit({"folder": str(folder), "calls": calls})
     else:
-        answer(f"{calls} calls written to {folder}; look at them with zc ledger sql --ledger {folder} or zc.Ledger")
+        look = f"look at them with zc ledger sql --ledger {folder} or zc.Ledger"
+        answer(f"{counted(calls, 'call')} written to {folder}; {look}")
 
 
 @app.command()

@@ -11,6 +11,7 @@ from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.ledger import Folder, Since, Until, app, folder_of, open_ledger
 from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, fail, report, show
 from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import counted
 
 __all__ = ["app"]
 
@@ -68,19 +69,18 @@ def export(
 
     if [file is not None, otel is not None, otlp].count(True) != 1:
         fail("say where the attempts go: a FILE that ends in .parquet, .csv or .duckdb, or --otel FILE, or --otlp")
-    done: dict[str, str | int]
+    to = file or otel
     try:
         source = open_ledger(ledger)
         if file is not None:
-            done = {"file": str(file), "rows": source.export(file, since=since, until=until, force=force)}
+            word, number = "row", source.export(file, since=since, until=until, force=force)
         elif otel is not None:
-            done = {"file": str(otel), "calls": spans.export(source, otel, since=since, until=until, force=force)}
+            word, number = "call", spans.export(source, otel, since=since, until=until, force=force)
         else:
-            done = {"spans": send(source, since=since, until=until)}
+            word, number = "span", send(source, since=since, until=until)
     except ZcError as error:
         report(error, as_json=as_json)
     if as_json:
-        emit(done)
+        emit(({} if to is None else {"file": str(to)}) | {f"{word}s": number})
     else:
-        what = next(f"{number:,} {name}" for name, number in done.items() if name != "file")
-        answer(f"{what} written to {done['file']}" if "file" in done else f"{what} sent")
+        answer(f"{counted(number, word)} {'sent' if to is None else f'written to {to}'}")

@@ -13,6 +13,7 @@ import typer
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.output import ALL_FAILED, OK, answer, emit, fail, report, table
 from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import counted
 from zc_notebooks.probe import ProbeResult
 from zc_notebooks.status import STATUS_COLUMNS, Status, status
 
@@ -73,7 +74,7 @@ def marks(
         emit({"cleared": cleared, "marks": live})
         return
     if cleared is not None:
-        answer(f"cleared {cleared} mark{'' if cleared == 1 else 's'}")
+        answer(f"cleared {counted(cleared, 'mark')}")
     if not live:
         answer("no marks: every candidate may be asked")
         return

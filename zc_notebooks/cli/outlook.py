@@ -11,6 +11,7 @@ from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.ledger import Folder, open_ledger
 from zc_notebooks.cli.output import answer, emit, fail, report, table
 from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import counted
 
 if TYPE_CHECKING:
     from zc_notebooks.bench.outlook import Outlook, RunOut
@@ -68,7 +69,7 @@ def _line(tier: RunOut) -> list[str]:
     return [
         f"{tier.provider_ref}/{tier.model}".rstrip("/"),
         tier.day,
-        f"{tier.days_out} of {tier.days} days ({low:.0%} to {high:.0%})",
+        f"{tier.days_out} of {counted(tier.days, 'day')} ({low:.0%} to {high:.0%})",
         "-" if hour is None else f"{clock(hour.median)} ({clock(hour.q1)} to {clock(hour.q3)})",
         "-" if out is None else f"{out.median:.1f} h ({out.q1:.1f} to {out.q3:.1f})",
         "-" if grows is None else f"{grows.slope:+.1f} a day ({grows.low:+.1f} to {grows.high:+.1f})",

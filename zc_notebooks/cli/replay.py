@@ -13,6 +13,7 @@ from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.ledger import Folder, open_ledger
 from zc_notebooks.cli.output import answer, emit, report, table
 from zc_notebooks.errors import ZcError
+from zc_notebooks.markup import counted
 
 if TYPE_CHECKING:
     from zc_notebooks.bench.replay import Bounds, Figures, Replay
@@ -57,7 +58,7 @@ def replay_json(found: Replay, *, calls: bool = False) -> dict[str, Any]:
 
 def _say(found: Replay) -> None:
     span = " to ".join(f"{when:%Y-%m-%d %H:%M}" for when in (found.calls[0].t, found.calls[-1].t))
-    answer(f"{found.really.calls} calls, {span} UTC, through {' > '.join(found.chain)} ({found.rate_limit})")
+    answer(f"{counted(found.really.calls, 'call')}, {span} UTC, through {' > '.join(found.chain)} ({found.rate_limit})")
     answer("")
     table(["", "really", "would have been", "at least", "at most"], list(_lines(found)))
     answer("")
@@ -77,9 +78,11 @@ def _say(found: Replay) -> None:
 def coverage_words(found: Replay) -> str:
     """What the estimate rests on."""
     cover = found.coverage
-    left = f"; {found.cancelled} cancelled calls are left out" if found.cancelled else ""
+    left = (
+        f"; {counted(found.cancelled, 'cancelled call is', 'cancelled calls are')} left out" if found.cancelled else ""
+    )
     return (
-        f"coverage: of {cover.attempts} simulated attempts {cover.share('observed'):.0%} were observed, "
+        f"coverage: of {counted(cover.attempts, 'simulated attempt')} {cover.share('observed'):.0%} were observed, "
         f"{cover.share('interpolated'):.0%} are interpolated, {cover.share('unknown'):.0%} unknown{left}"
     )
 

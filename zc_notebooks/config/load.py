@@ -20,6 +20,7 @@ from zc_notebooks.config.reader import Reader, plain
 from zc_notebooks.config.refs import check_ref
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError, Problem
+from zc_notebooks.markup import counted
 
 FILE_NAME: Final = "zc.toml"
 _LARGEST: Final = 8 << 20
@@ -160,8 +161,7 @@ def parse_config(
     except (ValueError, OverflowError):
         raise _one(name, "is not valid TOML: a number or date in it is out of range") from None
     if reader.problems:
-        count = len(reader.problems)
-        headline = f"{name} has {count} problem{'s' if count > 1 else ''}:"
+        headline = f"{name} has {counted(len(reader.problems), 'problem')}:"
         raise ConfigError(headline, with_lines(reader.problems, text))
     return config
 

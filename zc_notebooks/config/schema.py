@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Profile, Record, Reliability, Tier
 from zc_notebooks.redact import Secret
 
@@ -109,6 +110,7 @@ class Config(Record, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         where = "no file" if self.path is None else str(self.path)
         return (
-            f"Config({where}: {len(self.profiles)} profiles, {len(self.chain)} chain entries, "
-            f"{len(self.routes)} routes, {len(self.warnings)} warnings)"
+            f"Config({where}: {counted(len(self.profiles), 'profile')}, "
+            f"{counted(len(self.chain), 'chain entry', 'chain entries')}, "
+            f"{counted(len(self.routes), 'route')}, {counted(len(self.warnings), 'warning')})"
         )

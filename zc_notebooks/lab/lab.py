@@ -18,6 +18,7 @@ from zc_notebooks.lab.dialect import family
 from zc_notebooks.lab.faults import FaultLike, Playing
 from zc_notebooks.lab.provider import Provider
 from zc_notebooks.lab.scenario import ProviderSpec, Scenario, load_scenario
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record, WireName
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class Lab:
 
     def __repr__(self) -> str:
         where = f"port {self._server.port}" if self._server is not None else "not started"
-        return f"Lab({self.scenario.name!r}, {len(self._providers)} providers, {where})"
+        return f"Lab({self.scenario.name!r}, {counted(len(self._providers), 'provider')}, {where})"
 
     def receive(
         self, name: str, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes

@@ -25,6 +25,7 @@ from zc_notebooks.clock import Clock
 from zc_notebooks.ledger.row import AttemptRow, encode
 from zc_notebooks.ledger.segments import hold, new_name
 from zc_notebooks.ledger.steps import sync_folder
+from zc_notebooks.markup import counted
 from zc_notebooks.redact import redact
 
 _DAY_S: Final = 86_400
@@ -228,14 +229,13 @@ class _Losses:
             _log.error(text)
 
     def _text(self) -> str:
-        number, word = self._untold_rows, "row" if self._untold_rows == 1 else "rows"
-        more = "more " if self._told else ""
+        rows = counted(self._untold_rows, "more row" if self._told else "row")
         named = list(self._untold.items())[:_NAMED_CALLS]
         calls = "; ".join(f"call {call}, {_numbers(ordinals)}" for call, ordinals in named)
         calls += "; and others" if sum(len(ordinals) for _, ordinals in named) < self._untold_rows else ""
         where = f"the ledger {self._folder} ({self.why})"
         return redact(
-            f"{number} {more}{word} could not be written to {where}: {calls}. "
+            f"{rows} could not be written to {where}: {calls}. "
             "The call itself is not affected; later rows are tried again."
         )
 

@@ -30,6 +30,7 @@ from zc_notebooks.ledger.scan import NOTHING
 from zc_notebooks.ledger.segments import parse_name
 from zc_notebooks.ledger.sources import Source, candidates, let_go, read_source, remove_empty
 from zc_notebooks.ledger.steps import TEMPORARY, Disk, temporary
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 
 BYTES: Final = 128 * 1024 * 1024
@@ -60,9 +61,9 @@ class Compaction(Record, frozen=True, kw_only=True):
     """Files in which rows older than what is kept may be left → why they were not dropped."""
 
     def __str__(self) -> str:
-        parts = [f"{self.rows:,} rows of {self.segments:,} segments compacted"]
-        parts += [f"{self.dropped:,} old rows dropped"] if self.dropped else []
-        parts += [f"{self.files:,} Parquet files", f"{self.open:,} segments still written"]
+        parts = [f"{counted(self.rows, 'row')} of {counted(self.segments, 'segment')} compacted"]
+        parts += [f"{counted(self.dropped, 'old row')} dropped"] if self.dropped else []
+        parts += [counted(self.files, "Parquet file"), f"{counted(self.open, 'segment')} still written"]
         parts += [f"{name} left as it is ({why})" for name, why in sorted(self.left.items())]
         parts += [f"old rows in {name} are kept ({why})" for name, why in sorted(self.not_retained.items())]
         return ", ".join(parts)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.ledger.period import When, period
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class EffectiveCost(Record, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         bound = "at least " if self.at_least else ""
-        answers = f"{self.answered:,} of {self.calls:,} call{'' if self.calls == 1 else 's'} answered"
+        answers = f"{self.answered:,} of {counted(self.calls, 'call')} answered"
         if self.cost_usd is None:
             return f"{answers}, cost unknown" if self.attempts else "no attempts"
         rejected = f", ${_figure(self.rejected_usd)} of it rejected" if self.rejected_usd else ""

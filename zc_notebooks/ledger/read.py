@@ -17,6 +17,7 @@ from zc_notebooks.ledger.period import When, period
 from zc_notebooks.ledger.scan import Scanner
 from zc_notebooks.ledger.store import FilesMoved, Store
 from zc_notebooks.ledger.views import CUTS, period_sql
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 from zc_notebooks.shown import Shown
 
@@ -72,11 +73,11 @@ class LedgerCheck(Record, frozen=True, kw_only=True):
         return not (self.torn or self.foreign or self.duplicates or self.left_out)
 
     def __str__(self) -> str:
-        parts = [f"{_count(self.rows, 'row')} in {_count(self.files, 'file')}"]
-        parts += [_count(self.torn, "torn line")] if self.torn else []
-        parts += [_count(self.foreign, "foreign line")] if self.foreign else []
-        parts += [f"{_count(self.duplicates, 'row')} there twice"] if self.duplicates else []
-        parts += [f"{_count(self.pending, 'row')} being written"] if self.pending else []
+        parts = [f"{counted(self.rows, 'row')} in {counted(self.files, 'file')}"]
+        parts += [counted(self.torn, "torn line")] if self.torn else []
+        parts += [counted(self.foreign, "foreign line")] if self.foreign else []
+        parts += [f"{counted(self.duplicates, 'row')} there twice"] if self.duplicates else []
+        parts += [f"{counted(self.pending, 'row')} being written"] if self.pending else []
         parts += [f"{name} is not read ({why})" for name, why in sorted(self.left_out.items())]
         text = ", ".join(parts if not self.ok else [*parts, "all in order"])
         return f"{text}; {self.advice}" if self.advice else text
@@ -232,7 +233,7 @@ class Ledger(Shown):
         segments = list(self._scanner.segments.values())
         if len(segments) < _MANY_FILES and sum(segment.size for segment in segments) < _MUCH:
             return None
-        return f"{_count(len(segments), 'file')} of JSON lines; zc ledger compact makes opening them faster"
+        return f"{counted(len(segments), 'file')} of JSON lines; zc ledger compact makes opening them faster"
 
     def check(self) -> LedgerCheck:
         """Counts what the folder holds: rows, torn and foreign lines, duplicates, files that are not read."""
@@ -272,7 +273,7 @@ class Ledger(Shown):
         segments = list(self._scanner.segments.values())
         compacted = self._scanner.listing.compacted
         rows = sum(segment.rows for segment in segments) + sum(file.footer.rows for file in compacted)
-        return f"Ledger({_count(rows, 'row')}, {_count(len(segments) + len(compacted), 'file')})"
+        return f"Ledger({counted(rows, 'row')}, {counted(len(segments) + len(compacted), 'file')})"
 
 
 class Follower:
@@ -286,7 +287,3 @@ class Follower:
         """Rows any process appended since the last call, in the order of time; never waits."""
         rows, self._place = self._new_since(self._place)
         return rows
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}" + ("" if number == 1 else "s")

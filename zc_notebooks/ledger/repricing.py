@@ -29,6 +29,7 @@ from zc_notebooks.ledger.period import When, period
 from zc_notebooks.ledger.prices import PROFILE, Cost, price
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.steps import Disk, temporary
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Profile, Record
 
 _WAIT_S: Final = 30.0
@@ -62,12 +63,12 @@ class Repricing(Record, frozen=True, kw_only=True):
     dry_run: bool = False
 
     def __str__(self) -> str:
-        what = f"{self.changed:,} of {self.looked_at:,} attempts cost something else"
+        what = f"{self.changed:,} of {counted(self.looked_at, 'attempt')} cost something else"
         if self.changed:
             what += f": ${self.after_usd:.6f} instead of ${self.before_usd:.6f}"
         parts = [what]
-        parts += [f"{self.unpriced:,} have no known price"] if self.unpriced else []
-        parts += [f"{self.kept:,} are left as they are"] if self.kept else []
+        parts += [counted(self.unpriced, "has no known price", "have no known price")] if self.unpriced else []
+        parts += [counted(self.kept, "is left as it is", "are left as they are")] if self.kept else []
         if self.version is not None:
             parts.append(f"written as version {self.version}")
         elif self.dry_run:

@@ -12,6 +12,7 @@ from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.frames import with_outcome
 from zc_notebooks.ledger.read import Ledger
+from zc_notebooks.markup import counted
 from zc_notebooks.notebook.observed import Observed
 from zc_notebooks.notebook.outages import Outage, Outages
 from zc_notebooks.records import Record
@@ -145,7 +146,8 @@ class BoardState(Observed):
         attempts, answered = sum(item.attempts for item in self.today), sum(item.answered for item in self.today)
         out = list(dict.fromkeys(item.ref for item in self.outages if item.end is None))
         names = ", ".join(out[:_NAMED]) + (f" and {len(out) - _NAMED} more" if len(out) > _NAMED else "")
-        return f"Today: {attempts} attempts, {answered} answers, cost {self.spent()}. Out now: {names or 'nobody'}."
+        today = f"{counted(attempts, 'attempt')}, {counted(answered, 'answer')}, cost {self.spent()}"
+        return f"Today: {today}. Out now: {names or 'nobody'}."
 
     def close(self) -> None:
         """Ends it: the ledger is not looked at any more. What was shown stays."""

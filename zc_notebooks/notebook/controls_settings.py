@@ -8,6 +8,7 @@ from typing import Any
 from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import ConfigError, ZcError
+from zc_notebooks.markup import counted
 from zc_notebooks.planning import state
 from zc_notebooks.records import Plan, Record, Tier
 from zc_notebooks.redact import short
@@ -79,7 +80,7 @@ def _order(made: Plan, settings: Settings) -> str:
         )
         return f"Fallback is off: the next call goes to {name} alone, and fails if that fails.{way}"
     several = len(made.entries)
-    order = "asks 1 candidate" if several == 1 else f"has {several} candidates"
+    order = f"{'asks' if several == 1 else 'has'} {counted(several, 'candidate')}"
     open_ = next((entry for entry in made.entries if made.standing(entry).skip is None), None)
     if open_ is None:
         return f"Fallback is on: the next call {order}, {name} first. None of them is open now."

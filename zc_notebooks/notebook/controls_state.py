@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import ConfigError
+from zc_notebooks.markup import counted
 from zc_notebooks.notebook.controls_settings import OPTIONS, Settings, amount, destination
 from zc_notebooks.notebook.controls_turn import PanelTurn, TurnShown
 from zc_notebooks.notebook.observed import Observed
@@ -173,7 +174,7 @@ class ControlsState(Observed):
         count = self.chain.clear(ref, pool=pool)
         self._pressed.line(f'{{chain}}.clear("{ref}"{f", pool={pool!r}" if pool else ""})')
         self._probes.pop(ref, None)
-        self.note(f"{ref}: {count} mark{'' if count == 1 else 's'} cleared" if count else f"{ref}: no mark to clear")
+        self.note(f"{ref}: {counted(count, 'mark')} cleared" if count else f"{ref}: no mark to clear")
         return count
 
     async def _one_of_all(self, ref: str, gate: asyncio.Semaphore) -> ProbeResult | None:

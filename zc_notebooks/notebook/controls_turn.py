@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import CallError, StreamCancelledAfterOutput, TurnCancelled, ZcError, variant_name
 from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.markup import counted
 from zc_notebooks.notebook.display import sheet_of
 from zc_notebooks.notebook.sheets.calls import summary
 from zc_notebooks.records import Record, Variant
@@ -90,8 +91,9 @@ class PanelTurn:
                     self._stream.cancel()
                 self._answered(await self._stream.into(None, self))
         except (TurnCancelled, StreamCancelledAfterOutput):
-            kept = f"stopped after {len(self.shown.text)} characters" if self.shown.text else "stopped before any text"
-            self._show(phase="stopped", words=f"{kept}; nothing else was tried")
+            kept = len(self.shown.text)
+            when = f"after {counted(kept, 'character')}" if kept else "before any text"
+            self._show(phase="stopped", words=f"stopped {when}; nothing else was tried")
         except CallError as error:
             self._failed(error, alone=options.get("fallback") is False)
         except ZcError as error:

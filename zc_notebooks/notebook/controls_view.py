@@ -12,7 +12,7 @@ import msgspec
 import traitlets
 
 from zc_notebooks.chain import Chain
-from zc_notebooks.markup import Sheet
+from zc_notebooks.markup import Sheet, counted
 from zc_notebooks.notebook.controls_state import ControlsState
 from zc_notebooks.notebook.tasks import Soon
 from zc_notebooks.notebook.widget import Page, script, style
@@ -145,7 +145,7 @@ class Controls(Page):
     def __repr__(self) -> str:
         rows = self.state.rows
         words = ", ".join(f"{row.ref}: {row.words}" for row in rows)
-        return f"Controls({len(rows)} providers; {words})"
+        return f"Controls({counted(len(rows), 'provider')}; {words})"
 
 
 def panel_of(state: ControlsState) -> dict[str, Any]:

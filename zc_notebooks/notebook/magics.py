@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import CallError, ZcError
+from zc_notebooks.markup import counted
 from zc_notebooks.notebook.cells import CellDraft
 from zc_notebooks.notebook.magic.completing import offered
 from zc_notebooks.notebook.magic.filling import filled, schema, variable
@@ -97,7 +98,7 @@ class Magics:
             frame = self.session.ledger().sql(cell)
             if out is None:
                 return frame
-            return self._keep(out, frame, f"{frame.height} rows × {frame.width} columns")
+            return self._keep(out, frame, f"{counted(frame.height, 'row')} × {counted(frame.width, 'column')}")
 
     def zc(self, line: str) -> Any:
         """Look at the chain and operate it.

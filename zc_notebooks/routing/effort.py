@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from zc_notebooks.config.schema import EffortRouting, Escalation, Route
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 from zc_notebooks.routing.keywords import found_keywords
 
@@ -93,8 +94,7 @@ def _judge(length: int, fence: bool, keywords: tuple[str, ...], config: EffortRo
 
 
 def _words(keywords: tuple[str, ...]) -> str:
-    noun = "keyword" if len(keywords) == 1 else "keywords"
-    return f"{len(keywords)} {noun}" + (f" ({', '.join(keywords)})" if keywords else "")
+    return counted(len(keywords), "keyword") + (f" ({', '.join(keywords)})" if keywords else "")
 
 
 def decide(effort: Effort, config: EffortRouting, routes: Sequence[Route]) -> Decision:

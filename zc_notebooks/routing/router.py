@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from zc_notebooks.markup import counted
 from zc_notebooks.reliability.materialize import HINT, Ask, plan, require_targets, targets
 from zc_notebooks.reliability.wrapper import WrapperCapabilities, capabilities, stable_identity
 
@@ -106,4 +107,4 @@ class RouterModelProvider:
 
     def __repr__(self) -> str:
         hints = ", ".join(f"{HINT}{route.hint}" for route in self._chain.config.routes) or "no hints"
-        return f"RouterModelProvider({len(self.targets)} targets, {hints})"
+        return f"RouterModelProvider({counted(len(self.targets), 'target')}, {hints})"

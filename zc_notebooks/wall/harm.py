@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.markup import counted
 from zc_notebooks.wall.seen import Run, Seen
 from zc_notebooks.wall.trial import ANSWER
 
@@ -45,13 +46,14 @@ def _requests_are_attempts(run: Run) -> Iterator[str]:
         noted = Counter(run.role(row) for row in seen.told.rows if row.kind == "attempt")
         for role in sorted(asked | noted):
             if asked[role] != noted[role]:
-                yield f"{asked[role]} requests reached {role}, {noted[role]} attempts are on the record"
+                found = counted(noted[role], "attempt is", "attempts are")
+                yield f"{counted(asked[role], 'request')} reached {role}, {found} on the record"
 
 
 def _rows_are_kept(run: Run) -> Iterator[str]:
     told = sorted((row for seen in run.calls for row in seen.told.rows), key=_key)
     if sorted(run.written, key=_key) != told:
-        yield f"the ledger's files hold {len(run.written)} rows, {len(told)} were told"
+        yield f"the ledger's files hold {counted(len(run.written), 'row')}, {counted(len(told), 'was', 'were')} told"
     for seen in run.calls:
         if [row.ordinal for row in seen.told.rows] != list(range(len(seen.told.rows))):
             yield "the rows of a call are not numbered 0, 1, 2, …"
@@ -65,7 +67,7 @@ def _answers_are_whole(run: Run) -> Iterator[str]:
         if done.text != ANSWER:
             yield f"an answer of {len(done.text)} of {len(ANSWER)} characters passed as whole"
         elif run.mode != "chat" and shown != done.text:
-            yield f"the reader saw {len(shown)} characters of an answer of {len(done.text)}"
+            yield f"the reader saw {counted(len(shown), 'character')} of an answer of {len(done.text)}"
 
 
 def _nothing_shown_is_asked_again(run: Run) -> Iterator[str]:
@@ -102,7 +104,7 @@ def _accepted_once(run: Run) -> Iterator[str]:
     for seen in run.calls:
         accepted = [row for row in seen.told.rows if row.accepted]
         if len(accepted) != (seen.told.completion is not None):
-            yield f"{len(accepted)} rows are accepted"
+            yield f"{counted(len(accepted), 'row is', 'rows are')} accepted"
 
 
 def _served_is_who_answered(run: Run) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal
 
 from zc_notebooks.ledger.row import AttemptRow
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 from zc_notebooks.wall.harm import harm
 from zc_notebooks.wall.seen import Run, Seen
@@ -74,9 +75,10 @@ def _ending(run: Run, way: Way) -> Iterator[str]:
 def _shown(run: Run, way: Way) -> Iterator[str]:
     told = run.calls[0].told
     if way.raises and told.shown != "".join(PIECES[: way.keeps]):
-        yield f"{len(told.shown)} characters were kept, not those of {way.keeps} tokens"
+        kept = counted(len(told.shown), "character was", "characters were")
+        yield f"{kept} kept, not those of {counted(way.keeps, 'token')}"
     if told.redrafts != way.redrafts:
-        yield f"the text was taken back {told.redrafts} times instead of {way.redrafts}"
+        yield f"the text was taken back {counted(told.redrafts, 'time')} instead of {way.redrafts}"
     if run.mode != "chat" and run.trial.thinks and run.trial.thinks.strip() not in told.reasoning:
         yield "the reasoning was not shown"
 

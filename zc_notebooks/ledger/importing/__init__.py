@@ -27,6 +27,7 @@ from zc_notebooks.ledger.locking import alone, make_folder
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.segments import new_name
 from zc_notebooks.ledger.steps import Disk, temporary
+from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 
 FORMATS: Final[tuple[ImportFormat, ...]] = (OwnRows(), LiteLlm(), OtelSpans(), ShortLines())
@@ -51,11 +52,13 @@ class Imported(Record, frozen=True, kw_only=True):
     """The first 100 of those."""
 
     def __str__(self) -> str:
-        parts = [f"{self.added:,} rows added from a file of {self.format}"]
-        parts += [f"{self.present:,} were there already"] if self.present else []
+        parts = [f"{counted(self.added, 'row')} added from a file of {self.format}"]
+        parts += [counted(self.present, "was there already", "were there already")] if self.present else []
         if self.refused:
             first = self.problems[0]
-            parts.append(f"{self.refused:,} lines are no rows (line {first.line}: {first.why})")
+            parts.append(
+                f"{counted(self.refused, 'line is no row', 'lines are no rows')} (line {first.line}: {first.why})"
+            )
         return ", ".join(parts)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.errors import AllCandidatesFailed, CallError
 from zc_notebooks.ledger.row import AttemptRow
-from zc_notebooks.markup import Sheet
+from zc_notebooks.markup import Sheet, counted
 from zc_notebooks.redact import short
 from zc_notebooks.result import Completion
 
@@ -41,9 +41,8 @@ def summary(done: Completion) -> str:
         if done.cost_usd is None
         else f"cost {'at least ' if done.at_least else ''}{dollars(done.cost_usd)}"
     )
-    hops = len(done.hops)
-    counted = f"{tried} attempt{'' if tried == 1 else 's'}, {hops} hop{'' if hops == 1 else 's'}"
-    return ", ".join([counted, f"{done.secs:.2f} s", cost, *([done.cut] if done.cut else [])])
+    steps = counted(tried, "attempt"), counted(len(done.hops), "hop")
+    return ", ".join([*steps, f"{done.secs:.2f} s", cost, *([done.cut] if done.cut else [])])
 
 
 def _attempt(row: AttemptRow) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zc_notebooks.chain import Chain
-from zc_notebooks.markup import Sheet
+from zc_notebooks.markup import Sheet, counted
 from zc_notebooks.planning import COLUMNS
 from zc_notebooks.planning import lines as plan_lines
 from zc_notebooks.records import Plan
@@ -13,7 +13,7 @@ def plan_sheet(made: Plan) -> Sheet:
     """The entries as they would be asked, with what was left out where it hangs."""
     of = f"hint {made.hint}" if made.hint is not None else f"the {made.source}"
     return Sheet(
-        title=f"Plan: {len(made.entries)} candidates from {of}",
+        title=f"Plan: {counted(len(made.entries), 'candidate')} from {of}",
         columns=COLUMNS,
         rows=tuple(plan_lines(made)),
         notes=tuple(f"{item.code}: {item.path} ({item.ref})" for item in (*made.pruned, *made.warnings)),

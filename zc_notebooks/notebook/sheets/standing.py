@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.budget.report import BUDGET_COLUMNS, Budget
-from zc_notebooks.markup import Sheet
+from zc_notebooks.markup import Sheet, counted
 from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import Mark
 from zc_notebooks.status import STATUS_COLUMNS, Status
@@ -22,7 +22,7 @@ def marks_sheet(marks: Sequence[Mark]) -> Sheet:
     if not marks:
         return Sheet(title="No marks: every candidate may be asked")
     return Sheet(
-        title=f"{len(marks)} marks: do not use until" if len(marks) != 1 else "Mark: do not use until",
+        title=f"{counted(len(marks), 'mark')}: do not use until",
         columns=("set by", "billing pool", "model", "until", "stated by", "reason"),
         rows=tuple((mark.provider_ref or "-", *mark_row(mark)) for mark in marks),
     )
