@@ -218,7 +218,7 @@ def test_reachability_stands_against_the_median(ledger: Open) -> None:
     spec = charts.reachability_chart(frames.reachability(opened), frames.latency(opened)).to_dict()
     points = [(one["name"], one["percent"], one["p50_s"]) for one in values(spec)]
     assert points == [("credit.one", 100.0, 2.0), ("groq.free", 25.0, 1.0)]
-    assert "dead.one openai/gpt-oss-120b: 0 of 100 calls answered, never" in spec["description"]
+    assert "dead.one/openai/gpt-oss-120b: 0 of 100 calls answered, never" in spec["description"]
 
 
 def test_a_flow_is_as_thick_as_its_hops(ledger: Open) -> None:
@@ -236,6 +236,21 @@ def test_a_flow_is_as_thick_as_its_hops(ledger: Open) -> None:
     assert thick[0][0] == pytest.approx(3 * thick[1][0])
     said = [one["text"] for one in rows_of(spec, 1)]
     assert said == ["credit.one: 3, 2 answered", "other.one: 1, 0 answered", "groq.free"]
+
+
+def test_a_flow_between_models_and_keys_of_one_provider_says_which(ledger: Open) -> None:
+    """From one model to another, and from one credential to the other, of the same provider."""
+    limit: dict[str, Any] = {"status": "http_429", "reason": "minute_limit"}
+    rows = [
+        row("a", 0, model="m", credential_id="11111111", **limit),
+        row("a", 1, model="m", credential_id="22222222", **limit),
+        row("a", 2, model="n", credential_id="11111111", accepted=True),
+    ]
+    spec = charts.hops_chart(frames.hops(ledger(rows))).to_dict()
+    assert spec["description"].endswith(
+        "groq.free [22222222] to groq.free/n: 1, 1 of them answered there; "
+        "groq.free/m [11111111] to groq.free [22222222]: 1, 0 of them answered there."
+    )
 
 
 def test_names_cannot_break_out_of_a_picture(ledger: Open) -> None:

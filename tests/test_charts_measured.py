@@ -29,6 +29,21 @@ def test_each_chart_says_what_it_shows(chart: Any) -> None:
     assert len(chart(NONE).to_dict()["description"]) > 10
 
 
+def test_two_models_of_one_provider_are_told_apart() -> None:
+    """Each line, column and point has a name of its own, the shortest there is."""
+    found = statistics(
+        run("a.x/org/m", ["correct"] * 12)
+        + run("a.x/org/n", ["correct", "wrong"] * 6)
+        + run("b.y/org/m", ["correct"] * 12)
+    )
+    names = ["a.x/m", "a.x/n", "b.y"]
+    pairs = charts.pairs_chart(found).to_dict()
+    encoding = pairs["layer"][0]["encoding"]
+    assert encoding["x"]["scale"]["domain"] == encoding["y"]["scale"]["domain"] == names
+    quality = charts.show(charts.quality_chart(found)).data.decode()
+    assert all(f">{name} (100 % reached)<" in quality for name in names)
+
+
 def test_an_unknown_cost_is_said_and_not_drawn() -> None:
     """No point at an invented price."""
     made = charts.quality_chart(SOME).to_dict()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from zc_notebooks.charts.drawing import (
     INK,
-    LONGEST,
     PALE,
     PAPER,
     STEP,
@@ -20,6 +19,7 @@ from zc_notebooks.charts.drawing import (
     said_nothing,
     whole,
 )
+from zc_notebooks.charts.names import short_names
 from zc_notebooks.frames import ANSWERED, OUTCOMES, SKIPPED, by_outcome, with_outcome
 from zc_notebooks.markup import counted
 
@@ -67,7 +67,8 @@ def attempts_chart(frame: pl.DataFrame, *, title: str = "Attempts by provider an
     counts = by_outcome(frame)
     if counts.is_empty():
         return empty(title)
-    name = pl.col("provider_ref").str.slice(0, LONGEST) + ": " + pl.col("outcome").cast(pl.String)
+    short = pl.col("provider_ref").replace_strict(short_names(counts["provider_ref"]), return_dtype=pl.String)
+    name = short + ": " + pl.col("outcome").cast(pl.String)
     counts = counts.with_columns(name.alias("label"), pl.col("outcome").cast(pl.String))
     top = max(counts["count"].to_list())
     base = alt.Chart(data_of(counts.select("label", "provider_ref", "outcome", "count"))).encode(

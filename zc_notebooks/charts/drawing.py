@@ -22,8 +22,6 @@ WIDTH: Final = 460
 _NAMED: Final = 12
 """Hours named on an axis at most."""
 STEP: Final = 22
-LONGEST: Final = 40
-"""Characters of a name."""
 INK: Final = "#222222"
 PAPER: Final = "#FFFFFF"
 
@@ -119,11 +117,6 @@ def above() -> alt.Axis:
     import altair as alt
 
     return alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False)
-
-
-def short_name(name: str) -> str:
-    """A name as long as a chart has room for."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def hours_axis(field: str, count: int, first: datetime | None) -> alt.X:

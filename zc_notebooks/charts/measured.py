@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from zc_notebooks.charts.drawing import INK, PAPER, STEP, WIDTH, dress, empty, rows_axis, short_name
+from zc_notebooks.charts.drawing import INK, PAPER, STEP, WIDTH, dress, empty, rows_axis
+from zc_notebooks.charts.names import candidate_names, short_names
 from zc_notebooks.markup import counted
+from zc_notebooks.reliability.materialize import parse_start
 
 if TYPE_CHECKING:
     import altair as alt
@@ -32,7 +34,8 @@ def quality_chart(found: Statistics, *, title: str = "Quality, cost and reachabi
     """
     import altair as alt
 
-    points = [_point(item) for item in found.candidates if item.accuracy.share is not None]
+    labels = _labels(found)
+    points = [_point(item, labels[item.candidate]) for item in found.candidates if item.accuracy.share is not None]
     drawn = [point for point in points if point["usd"] is not None]
     if not drawn:
         return empty(title, NOTHING)
@@ -52,11 +55,18 @@ def quality_chart(found: Statistics, *, title: str = "Quality, cost and reachabi
     return dress([bars, dots, names], title, _told_quality(found), height=300)
 
 
-def _point(item: Candidate) -> dict[str, Any]:
+def _labels(found: Statistics) -> dict[str, str]:
+    """Each candidate (``family.alias/model``) as the charts name it."""
+    lines = {item.candidate: (*parse_start(item.candidate), None) for item in found.candidates}
+    names = candidate_names(lines.values())
+    return {candidate: names[line] for candidate, line in lines.items()}
+
+
+def _point(item: Candidate, name: str) -> dict[str, Any]:
     share, cost = item.accuracy.share or 0.0, item.cost_per_correct
     reached = 100 * (item.reachability.share or 0.0)
     return {
-        "label": f"{short_name(item.candidate).partition('/')[0]} ({reached:.0f} % reached)",
+        "label": f"{name} ({reached:.0f} % reached)",
         "accuracy": 100 * share,
         "low": 100 * item.accuracy.low,
         "high": 100 * item.accuracy.high,
@@ -79,19 +89,18 @@ def pairs_chart(found: Statistics, *, title: str = "Who is told from whom") -> a
     """A square of all candidates: what may be said of the line's against the column's, in words."""
     import altair as alt
 
-    names = [item.candidate for item in found.candidates]
-    if len(names) < 2:  # noqa: PLR2004 (a pair)
+    labels = _labels(found)
+    if len(labels) < 2:  # noqa: PLR2004 (a pair)
         return empty(title, "fewer than two candidates were measured")
-    labels = {name: short_name(name).partition("/")[0] for name in names}
     cells = [
         {"row": labels[first], "column": labels[second], "told": pair.told, "words": _words(pair.told, pair.difference)}
-        for first in names
-        for second in names
+        for first in labels
+        for second in labels
         if first != second
         for pair in [found.pair(first, second)]
     ]
     order = list(labels.values())
-    axis = alt.Axis(orient="top", labelAngle=-30, ticks=False, domain=False)
+    axis = alt.Axis(orient="top", labelAngle=-30, labelLimit=320, ticks=False, domain=False)
     base = alt.Chart(alt.InlineData(values=cells)).encode(
         y=rows_axis("row", order), x=alt.X("column:N", sort=None, title=None, scale=alt.Scale(domain=order), axis=axis)
     )
@@ -100,7 +109,7 @@ def pairs_chart(found: Statistics, *, title: str = "Who is told from whom") -> a
     grounds = grounds.encode(fill=alt.Fill("told:N", scale=colours, legend=None))
     words = base.mark_text(color=INK, fontSize=10).encode(text="words:N")
     said = " ".join(f"{pair.sentence()}." for pair in found.pairs)
-    return dress([grounds, words], title, f"{title}. {said}", height=STEP * 3 // 2 * len(names))
+    return dress([grounds, words], title, f"{title}. {said}", height=STEP * 3 // 2 * len(labels))
 
 
 def _words(told: str, difference: float) -> str:
@@ -119,9 +128,10 @@ def tasks_chart(found: Statistics, *, title: str = "What each task tells") -> al
     told = sorted(found.tasks, key=lambda item: (-item.spread, item.task))[:_MOST_TASKS]
     if not told:
         return empty(title, NOTHING)
+    short = short_names(item.task for item in told)
     lines = [
         {
-            "task": short_name(item.task),
+            "task": short[item.task],
             "low": 100 * item.low,
             "high": 100 * item.high,
             "mean": 100 * item.share,

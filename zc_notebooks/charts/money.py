@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from zc_notebooks.charts.drawing import INK, WIDTH, data_of, dress, empty, short_name
+from zc_notebooks.charts.drawing import INK, WIDTH, data_of, dress, empty
+from zc_notebooks.charts.names import short_names
 
 if TYPE_CHECKING:
     import altair as alt
@@ -97,10 +98,9 @@ def _parts(frame: pl.DataFrame) -> pl.DataFrame:
     )
     named = whole["provider_ref"].to_list()
     kept = named if len(named) < len(FILLS) else named[: len(FILLS) - 1]
-    name = pl.col("provider_ref").replace_strict(
-        {ref: short_name(ref) for ref in kept}, default=OTHERS, return_dtype=pl.String
-    )
-    order = {short_name(ref): place for place, ref in enumerate(kept)} | {OTHERS: len(kept)}
+    short = short_names(kept)
+    name = pl.col("provider_ref").replace_strict(short, default=OTHERS, return_dtype=pl.String)
+    order = {name: place for place, name in enumerate([*short.values(), OTHERS])}
     money = frame.select(pl.col("day").cast(pl.String), name.alias("provider"), "accepted_usd", "rejected_usd")
     long = money.unpivot(index=["day", "provider"], variable_name="what", value_name="usd").with_columns(
         pl.col("what").str.strip_suffix("_usd")

@@ -16,8 +16,8 @@ from zc_notebooks.charts.drawing import (
     empty,
     hours_axis,
     rows_axis,
-    short_name,
 )
+from zc_notebooks.charts.names import cut, short_names
 from zc_notebooks.frames import judged
 from zc_notebooks.markup import counted
 
@@ -75,10 +75,11 @@ def failures_by_hour(frame: pl.DataFrame, *, title: str = "Failed calls by provi
         .sort("provider_ref", "place")
     )
     columns = 24 if daily else span
-    names = counted["provider_ref"].unique().sort().to_list()
+    names = short_names(counted["provider_ref"].unique().sort())
     wide = WIDTH / columns >= _ROOM
-    base = alt.Chart(data_of(_labelled(counted))).encode(
-        y=rows_axis("provider", [short_name(name) for name in names]),
+    label = pl.col("provider_ref").replace_strict(names, return_dtype=pl.String).alias("provider")
+    base = alt.Chart(data_of(counted.with_columns(label))).encode(
+        y=rows_axis("provider", list(names.values())),
         x=hours_axis("place", columns, None if daily else first),
         tooltip=["provider_ref:N", "failed:Q", "judged:Q", "percent:Q"],
     )
@@ -111,12 +112,6 @@ def failures_by_hour(frame: pl.DataFrame, *, title: str = "Failed calls by provi
     )
     told = _told_failures(counted, daily=daily, first=first, last=last)
     return dress([fields, inside], title, told, height=STEP * 5 // 4 * len(names))
-
-
-def _labelled(frame: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    return frame.with_columns(pl.col("provider_ref").map_elements(short_name, pl.String).alias("provider"))
 
 
 def _told_failures(counted: pl.DataFrame, *, daily: bool, first: datetime, last: datetime) -> str:
@@ -244,7 +239,7 @@ def _kind(reason: str) -> str:
 
 def _line(ref: str, model: str | None, kind: str) -> str:
     name = ref if model is None else f"{ref} {model.rsplit('/', 1)[-1]}"
-    return f"{short_name(name)}, {kind}"
+    return f"{cut(name)}, {kind}"
 
 
 def _ms(when: datetime) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from zc_notebooks.charts.drawing import INK, PALE, data_of, dress, empty, short_name
+from zc_notebooks.charts.drawing import INK, PALE, data_of, dress, empty
+from zc_notebooks.charts.names import Line, candidate_names
 from zc_notebooks.frames import judged
 from zc_notebooks.markup import counted
 
@@ -51,12 +52,8 @@ def reachability_chart(
     drawn = points.drop_nulls("p50_s")
     if drawn.is_empty():
         return empty(title, "no call was answered")
-    several = drawn["provider_ref"].is_duplicated()
-    names = [
-        short_name(f"{ref}: {model.rsplit('/', 1)[-1]}" if more else ref)
-        for ref, model, more in zip(drawn["provider_ref"], drawn["model"], several, strict=True)
-    ]
-    drawn = _apart(drawn.with_columns(pl.Series("name", names)))
+    lines: list[Line] = [(ref, model, None) for ref, model in drawn.select("provider_ref", "model").rows()]
+    drawn = _apart(drawn.with_columns(pl.Series("name", map(candidate_names(lines).__getitem__, lines))))
     longest = max(float(value) for value in drawn["p95_s"])
     y = alt.Y("percent:Q", title="answered, of 100 calls", scale=alt.Scale(domain=[0, 106], nice=False))
     x = alt.X(
@@ -97,7 +94,7 @@ def _told_points(points: pl.DataFrame) -> str:
     parts = []
     for one in points.to_dicts():
         took = "never" if one["p50_s"] is None else f"median {one['p50_s']:.2f} s, 95 % within {one['p95_s']:.2f} s"
-        parts.append(f"{one['provider_ref']} {one['model']}: {one['percent']:.0f} of 100 calls answered, {took}")
+        parts.append(f"{one['provider_ref']}/{one['model']}: {one['percent']:.0f} of 100 calls answered, {took}")
     return f"Share of answered calls against the time an answer takes. {'; '.join(parts)}."
 
 
@@ -114,9 +111,10 @@ def hops_chart(frame: pl.DataFrame, *, title: str = "Where calls went instead") 
     import polars as pl
 
     flows = (
-        frame.group_by("from_ref", "to_ref")
+        _with_names(frame)
+        .group_by("left", "next")
         .agg(pl.len().cast(pl.Int64).alias("hops"), pl.col("answered").sum().cast(pl.Int64))
-        .sort("hops", "from_ref", "to_ref", descending=[True, False, False])
+        .sort("hops", "left", "next", descending=[True, False, False])
     )
     if flows.is_empty():
         return empty(title, "no hops")
@@ -129,7 +127,7 @@ def hops_chart(frame: pl.DataFrame, *, title: str = "Where calls went instead") 
     bands, ends = _bands(drawn)
     scale = alt.Scale(domain=[0, 1], nice=False)
     tall = alt.Scale(domain=[1, 0], nice=False)
-    names = drawn["from_ref"].unique().sort().to_list()
+    names = drawn["left"].unique().sort().to_list()
     colours = alt.Scale(domain=names, range=[PALE[place % len(PALE)] for place in range(len(names))])
     y = alt.Y("low:Q", axis=None, scale=tall)
     areas = (
@@ -139,9 +137,9 @@ def hops_chart(frame: pl.DataFrame, *, title: str = "Where calls went instead") 
             x=alt.X("x:Q", axis=None, scale=scale),
             y=y,
             y2="high:Q",
-            color=alt.Color("from_ref:N", scale=colours, legend=None),
+            color=alt.Color("left:N", scale=colours, legend=None),
             detail="flow:N",
-            tooltip=["from_ref:N", "to_ref:N", "hops:Q", "answered:Q"],
+            tooltip=["left:N", "next:N", "hops:Q", "answered:Q"],
         )
     )
     words = alt.Chart(data_of(ends)).encode(
@@ -152,11 +150,25 @@ def hops_chart(frame: pl.DataFrame, *, title: str = "Where calls went instead") 
     return dress([areas, before, after], title + left, _told_flows(flows), height=max(40 * drawn.height, 80))
 
 
+def _with_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """Hops with the names of the candidate that was ``left`` and of the ``next`` one."""
+    import polars as pl
+
+    ends: list[list[Line]] = [
+        list(frame.select(f"{end}_ref", f"{end}_model", f"{end}_credential").iter_rows()) for end in ("from", "to")
+    ]
+    names = candidate_names(line for lines in ends for line in lines)
+    return frame.with_columns(
+        pl.Series(column, [names[line] for line in lines], pl.String)
+        for column, lines in zip(("left", "next"), ends, strict=True)
+    )
+
+
 def _bands(flows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The outlines of the bands, and the words at their ends: places between 0 and 1."""
     import polars as pl
 
-    lefts, rights = _stacked(flows, "from_ref"), _stacked(flows, "to_ref")
+    lefts, rights = _stacked(flows, "left"), _stacked(flows, "next")
     outline, words = [], []
     for number, one in enumerate(flows.to_dicts()):
         start, end = lefts[number], rights[number]
@@ -165,14 +177,14 @@ def _bands(flows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
             bend = along * along * (3 - 2 * along)
             low, high = (a + (b - a) * bend for a, b in zip(start, end, strict=True))
             x = _MARGIN + along * (1 - 2 * _MARGIN)
-            outline.append((number, one["from_ref"], one["to_ref"], one["hops"], one["answered"], x, low, high))
-        said = f"{short_name(one['to_ref'])}: {one['hops']:,}, {one['answered']:,} answered"
+            outline.append((number, one["left"], one["next"], one["hops"], one["answered"], x, low, high))
+        said = f"{one['next']}: {one['hops']:,}, {one['answered']:,} answered"
         words.append((1 - _MARGIN, sum(end) / 2, said))
-    for ref in flows["from_ref"].unique(maintain_order=True):
-        places = [lefts[number] for number, one in enumerate(flows["from_ref"]) if one == ref]
+    for name in flows["left"].unique(maintain_order=True):
+        places = [lefts[number] for number, one in enumerate(flows["left"]) if one == name]
         middle = (min(low for low, _ in places) + max(high for _, high in places)) / 2
-        words.append((_MARGIN, middle, short_name(ref)))
-    columns = ["flow", "from_ref", "to_ref", "hops", "answered", "x", "low", "high"]
+        words.append((_MARGIN, middle, name))
+    columns = ["flow", "left", "next", "hops", "answered", "x", "low", "high"]
     return pl.DataFrame(outline, schema=columns, orient="row"), pl.DataFrame(words, ["x", "y", "text"], orient="row")
 
 
@@ -192,7 +204,7 @@ def _stacked(flows: pl.DataFrame, side: str) -> list[tuple[float, float]]:
 
 def _told_flows(flows: pl.DataFrame) -> str:
     said = "; ".join(
-        f"{one['from_ref']} to {one['to_ref']}: {one['hops']:,}, {one['answered']:,} of them answered there"
+        f"{one['left']} to {one['next']}: {one['hops']:,}, {one['answered']:,} of them answered there"
         for one in flows.to_dicts()
     )
     return f"Flow of {counted(int(flows['hops'].sum()), 'hop')} from the candidate that failed to the next. {said}."
