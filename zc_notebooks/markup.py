@@ -16,7 +16,7 @@ CELL_CHARS: Final = 600
 LINE_CHARS: Final = 50_000
 """What a form shows at most of a table, its notes, a cell and a paragraph: a saved notebook must still open."""
 
-_FONT = "font-family:var(--jp-ui-font-family,var(--vscode-font-family,system-ui,sans-serif))"
+_FONT = "font-family:var(--vscode-font-family,var(--jp-ui-font-family,system-ui,sans-serif))"
 _TABLE = f"border-collapse:collapse;font-size:0.92em;margin:0.4em 0;color:inherit;overflow-wrap:break-word;{_FONT}"
 _CELL = (
     "text-align:left;vertical-align:top;padding:0.2em 0.8em 0.2em 0;"

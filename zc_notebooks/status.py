@@ -59,7 +59,7 @@ class ProfileStatus(Record, frozen=True, kw_only=True):
     def left(self) -> str:
         """What the provider said is left: ``29 of 30 requests a minute``."""
         return ", ".join(
-            f"{item.remaining}{'' if item.limit is None else f' of {item.limit}'} {item.dimension}{_a(item.period)}"
+            f"{item.remaining:,}{'' if item.limit is None else f' of {item.limit:,}'} {item.dimension}{_a(item.period)}"
             for item in self.headroom
             if item.remaining is not None
         )

@@ -87,7 +87,7 @@ def test_no_theme_is_assumed() -> None:
     """Colours are those of the page; Jupyter's and VS Code's variables have a fallback each."""
     html = Sheet(title="t", columns=("c",), rows=(("x",),), notes=("n",)).html()
     assert re.search(r"#[0-9a-f]{3}|rgb\(|background:(?!transparent)", html) is None
-    assert "var(--jp-ui-font-family,var(--vscode-font-family,system-ui,sans-serif))" in html
+    assert "var(--vscode-font-family,var(--jp-ui-font-family,system-ui,sans-serif))" in html
     assert html.count('scope="col"') == 1
     assert 'aria-label="t"' in html
 

@@ -60,7 +60,7 @@ CONTRAST = """() => {
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
     };
     const found = [];
-    for (const node of document.querySelectorAll('.zc-panel *')) {
+    for (const node of document.querySelectorAll('.zc-panel *, .zc *')) {
         const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
         if (!own || !node.getClientRects().length || node.closest('[aria-disabled=true]')) continue;
         const behind = ground(node);
@@ -71,7 +71,7 @@ CONTRAST = """() => {
     }
     return found;
 }"""
-"""Texts of the panel whose contrast is below WCAG's AA."""
+"""Texts of panels and rich objects whose contrast is below WCAG's AA."""
 
 OVERFLOW = """() => [...document.querySelectorAll('.zc-panel')].map((panel) => {
     const inside = Math.max(...[...panel.querySelectorAll('*')].map((node) => node.getBoundingClientRect().right));
