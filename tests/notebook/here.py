@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from zc_notebooks.notebook.board_state import BoardState
 from zc_notebooks.notebook.board_view import Board
+from zc_notebooks.notebook.controls_state import ControlsState
 from zc_notebooks.notebook.controls_view import Controls
 from zc_notebooks.notebook.widget import Page
 
@@ -16,6 +18,22 @@ class Here:
 
     def call_soon(self, call: Callable[[], object]) -> None:
         asyncio.get_running_loop().call_soon(call)
+
+
+class Looks:
+    """The pause between two looks of a widget: none, but counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def __call__(self, _: float) -> None:
+        self.count += 1
+        await asyncio.sleep(0)
+
+    async def more(self, looks: int) -> None:
+        """Returns when it has looked so many times more."""
+        wanted = self.count + looks
+        await until(lambda: self.count >= wanted)
 
 
 class Kept:
@@ -32,11 +50,19 @@ class Kept:
 
 
 class KeptControls(Kept, Controls):
-    """A control panel."""
+    """A control panel on the running loop."""
+
+    def __init__(self, state: ControlsState) -> None:
+        self.looks = Looks()
+        super().__init__(state, loop=Here(), sleep=self.looks)
 
 
 class KeptBoard(Kept, Board):
-    """A board."""
+    """A board on the running loop."""
+
+    def __init__(self, state: BoardState) -> None:
+        self.looks = Looks()
+        super().__init__(state, loop=Here(), sleep=self.looks)
 
 
 async def until(true: Callable[[], object]) -> None:

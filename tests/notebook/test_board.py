@@ -19,11 +19,10 @@ import zc_notebooks as zc
 from tests.conftest import ROOT
 from tests.fleet import Fleet
 from tests.ledger.rows import NOON, row
-from tests.notebook.here import Here, KeptBoard, until
+from tests.notebook.here import KeptBoard, until
 from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.notebook.board_state import BoardState
-from zc_notebooks.notebook.board_view import panel_of
 from zc_notebooks.notebook.outages import Outage
 from zc_notebooks.testing import ManualClock, chat_answer, chat_error
 
@@ -87,7 +86,7 @@ def test_spend_today(tmp_path: Path, costs: list[float | None], words: str) -> N
             writer.write(row(f"call-{number}", accepted=True, cost_usd=cost, input_tokens=9, output_tokens=3))
     state = BoardState(tmp_path, clock=ManualClock(NOON))
     assert state.spent() == words
-    shown = [item["cost"] for item in panel_of(state)["recent"]]
+    shown = [item["cost"] for item in KeptBoard(state).panel["recent"]]
     assert shown == [*("-" if cost is None else dollars(Decimal(str(cost))) for cost in reversed(costs)), "$7.00"]
     assert len(state.recent) == len(costs) + 1
     state.close()
@@ -135,7 +134,7 @@ def test_the_board_follows_while_it_is_seen(tmp_path: Path) -> None:
     writer = LedgerWriter(tmp_path)
 
     async def run() -> None:
-        view = KeptBoard(BoardState(tmp_path, clock=ManualClock(NOON)), loop=Here(), sleep=lambda _: asyncio.sleep(0))
+        view = KeptBoard(BoardState(tmp_path, clock=ManualClock(NOON)))
         assert not view.following
         view.set_trait("_view_count", 1)
         writer.write(row("one", status="http_429", reason="daily_limit"))

@@ -12,7 +12,7 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import Fleet
-from tests.notebook.here import Here, KeptControls, settled, until
+from tests.notebook.here import KeptControls, settled, until
 from zc_notebooks.notebook.controls_state import ControlsState
 from zc_notebooks.notebook.trouble import Trouble
 from zc_notebooks.testing import Pieces, chat_answer, chat_chunk, chat_error, chat_usage
@@ -29,7 +29,7 @@ def with_panel(
     fleet = Fleet(script, folder, **options)
 
     async def run() -> KeptControls:
-        view = KeptControls(ControlsState(fleet.chain), loop=Here(), sleep=lambda _: asyncio.sleep(0))
+        view = KeptControls(ControlsState(fleet.chain))
         await act(view)
         await settled(view)
         view.close()
@@ -199,7 +199,7 @@ def test_it_looks_only_while_it_is_seen(tmp_path: Path) -> None:
 
 
 def test_a_look_that_fails_is_said_once_and_looking_goes_on(tmp_path: Path) -> None:
-    """A ledger that cannot be read is a sentence in the panel; when it can be again, the rows are right again."""
+    """A ledger that cannot be read is a sentence in the panel, until it can be: then the rows are right again."""
     script = {"a": [chat_error(429, "slow", {"retry-after": "90"})], "b": [chat_answer()]}
 
     async def act(view: KeptControls) -> None:
@@ -207,11 +207,12 @@ def test_a_look_that_fails_is_said_once_and_looking_goes_on(tmp_path: Path) -> N
         view.set_trait("_view_count", 1)
         await until(lambda: "is a file" in view.panel["notice"])
         version = view.panel["version"]
-        await asyncio.sleep(0.05)
+        await view.looks.more(3)
         assert view.panel["version"] == version
         (tmp_path / "ledger").unlink()
         await view.chain.ask("x")
         await until(lambda: view.panel["rows"][0]["lamp"] == "limited")
+        await until(lambda: view.panel["notice"] == "")
 
     with_panel(tmp_path, script, act)
 

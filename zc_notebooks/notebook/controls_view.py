@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
-import traitlets
 
 from zc_notebooks.chain import Chain
 from zc_notebooks.markup import Sheet, counted
 from zc_notebooks.notebook.controls_state import ControlsState
-from zc_notebooks.notebook.tasks import Soon
-from zc_notebooks.notebook.widget import Page, script, style
+from zc_notebooks.notebook.widget import Page, ms, script
 
 FRAME_S: Final = 0.05
 """Seconds between two messages of a running answer."""
@@ -24,29 +21,17 @@ _LINES: Final = 200
 
 
 class Controls(Page):
-    """The panel. Its logic is :attr:`state`, which code drives as well: ``await controls.state.probe("groq.free")``."""
+    """The panel. Its logic is :attr:`state`, which code drives as well: ``await controls.state.probe("groq.free")``.
+
+    Closing it leaves the chain open, and an answer under way goes on.
+    """
 
     _esm = script("controls")
-    _css = style()
-    panel = traitlets.Dict().tag(sync=True)
-    """Settings, choices and provider rows as the page shows them. Prompts and answers are no part of it."""
-
-    def __init__(
-        self,
-        state: ControlsState,
-        *,
-        loop: Soon | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        super().__init__(state.failed, loop=loop, sleep=sleep)
-        self.state = state
-        self._lock = threading.RLock()
-        self._sent_at = 0.0
-        self._later: asyncio.TimerHandle | None = None
-        self._text = ""
-        """The part of the answer that the page has."""
-        self._unobserve = state.observe(self._told)
-        self._show_panel()
+    state: ControlsState
+    _sent_at = 0.0
+    _later: asyncio.TimerHandle | None = None
+    _text = ""
+    """The part of the answer that the page has."""
 
     @property
     def code(self) -> str:
@@ -58,24 +43,13 @@ class Controls(Page):
         """What is controlled."""
         return self.state.chain
 
-    def close(self) -> None:
-        """Ends the panel; the chain stays open, and an answer under way goes on."""
-        self._unobserve()
-        super().close()
-
     # -- from the page ------------------------------------------------------------------------------------------------
-
-    def look(self) -> None:
-        """See :class:`~.widget.Page`."""
-        self.state.refresh()
 
     def hear(self, message: Mapping[str, Any]) -> None:
         """See :class:`~.widget.Page`. A click made before the page saw that its action had begun is the same click."""
         do, ref, state = message["do"], message.get("ref", ""), self.state
         if do == "stop":
             state.stop()
-        elif do == "dismiss":
-            state.dismiss()
         elif do == "code":
             self.send({"kind": "code", "text": state.code})
         elif do == "set":
@@ -97,16 +71,15 @@ class Controls(Page):
             prompt = str(message["prompt"])
             self.tasks.start("the prompt", lambda: state.send(prompt))
         else:
-            raise ValueError(f"the panel has no button {do!r}")
+            super().hear(message)
 
     # -- to the page --------------------------------------------------------------------------------------------------
 
     def say_all(self) -> None:
         """See :class:`~.widget.Page`."""
-        self.state.refresh(always=True)
+        super().say_all()
         self._text = ""
         self._show_turn()
-        self._show_trouble()
 
     def sheet(self) -> Sheet:
         """See :class:`~.widget.Page`: the providers as they are now; no prompt and no answer."""
@@ -114,23 +87,14 @@ class Controls(Page):
         columns = ("provider", "model", "state", "left, as stated", "last outcome")
         return Sheet(title="Controls", lines=(self.state.says,), columns=columns, rows=tuple(rows))
 
-    def _told(self, topic: str) -> None:
-        if topic == "panel":
-            self._show_panel()
-        elif topic == "trouble":
-            self._show_trouble()
+    def told(self, topic: str) -> None:
+        """See :class:`~.widget.Page`; a running answer is told a few times a second."""
+        if topic != "turn":
+            super().told(topic)
         elif self.state.turn.phase != "asking" or time.monotonic() - self._sent_at >= FRAME_S:
             self._show_turn()
         elif self._later is None:
             self._later = asyncio.get_running_loop().call_later(FRAME_S, self._show_turn)
-
-    def _show_panel(self) -> None:
-        with self._lock:
-            self.panel = panel_of(self.state)
-
-    def _show_trouble(self) -> None:
-        trouble = self.state.trouble
-        self.send({"kind": "trouble", "trouble": None if trouble is None else msgspec.to_builtins(trouble)})
 
     def _show_turn(self) -> None:
         """Only the new end of the answer is sent, unless it was rewritten."""
@@ -142,36 +106,36 @@ class Controls(Page):
             self._text = shown.text
             self.send({"kind": "turn", **fields, "text": shown.text[keep:], "keep": keep})
 
+    def shown(self) -> dict[str, Any]:
+        """See :class:`~.widget.Page`."""
+        state = self.state
+        settings, progress = state.settings, state.progress
+        return {
+            "version": state.version,
+            "now": ms(state.chain.clock.now()),
+            "says": state.says,
+            "notice": state.notice,
+            "asking": state.asking,
+            "fallback": settings.fallback,
+            "start": settings.start or "",
+            "hint": settings.hint or "",
+            "tiers": list(state.choices["tiers"] if settings.tiers is None else settings.tiers),
+            "budget": "" if settings.budget_usd is None else f"{settings.budget_usd:f}",
+            "choices": {name: list(values) for name, values in state.choices.items()},
+            "progress": None
+            if progress is None
+            else {"done": progress.done, "total": progress.total, "words": progress.words},
+            "rows": [
+                {
+                    **msgspec.to_builtins(row),
+                    "busy": row.ref in state.probing,
+                    "marks": [{"words": mark.words, "until": ms(mark.until)} for mark in row.marks],
+                }
+                for row in state.rows
+            ],
+        }
+
     def __repr__(self) -> str:
         rows = self.state.rows
         words = ", ".join(f"{row.ref}: {row.words}" for row in rows)
         return f"Controls({counted(len(rows), 'provider')}; {words})"
-
-
-def panel_of(state: ControlsState) -> dict[str, Any]:
-    """What the page shows, as plain data; instants are milliseconds since 1970."""
-    settings, progress = state.settings, state.progress
-    return {
-        "version": state.version,
-        "now": state.chain.clock.now().timestamp() * 1000,
-        "says": state.says,
-        "notice": state.notice,
-        "asking": state.asking,
-        "fallback": settings.fallback,
-        "start": settings.start or "",
-        "hint": settings.hint or "",
-        "tiers": list(state.choices["tiers"] if settings.tiers is None else settings.tiers),
-        "budget": "" if settings.budget_usd is None else f"{settings.budget_usd:f}",
-        "choices": {name: list(values) for name, values in state.choices.items()},
-        "progress": None
-        if progress is None
-        else {"done": progress.done, "total": progress.total, "words": progress.words},
-        "rows": [
-            {
-                **msgspec.to_builtins(row),
-                "busy": row.ref in state.probing,
-                "marks": [{"words": mark.words, "until": mark.until.timestamp() * 1000} for mark in row.marks],
-            }
-            for row in state.rows
-        ],
-    }

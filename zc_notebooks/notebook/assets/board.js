@@ -74,28 +74,27 @@ const number = (value) => (value === null ? "-" : value.toLocaleString("en"));
 
 function render({ model, el }) {
   const says = h("p", { class: "zc-says", role: "status" });
-  const trouble = alertBox();
+  const notice = h("p", { class: "zc-notice", role: "status" });
   const pause = button("Pause", "the board", () => model.send({ do: "pause", value: !model.get("panel").paused }));
   const chart = h("div"), words = h("ul", { class: "zc-plain-list" });
   const spend = h("div"), recent = h("tbody");
   const at = h("span", { class: "zc-small" });
-  const root = h(
-    "section", { class: "zc-panel", "aria-label": "Live board of attempts", "data-lm-suppress-shortcuts": "true" },
-    trouble,
-    h("div", { class: "zc-buttons" }, h("strong", { class: "zc-title" }, "Live board"), pause, at),
+  const children = [
+    h("div", { class: "zc-buttons" }, h("strong", { class: "zc-title" }, "Live board"), pause, at, notice),
     says,
     h("h4", {}, "Out of quota or money"), chart,
     h("details", {}, h("summary", {}, "The timeline in words"), words),
     h("h4", {}, "Today, since 00:00 UTC"), spend,
     h("h4", {}, "Attempts of every process, the newest first"),
     h("div", { class: "zc-scroll", tabindex: "0", role: "region", "aria-label": "Newest attempts" },
-      h("table", {}, h("thead", {}, h("tr", {}, ...["UTC", "Candidate", "Outcome", "Mode", "Seconds", "Cost", "Call"].map((name) => h("th", { scope: "col" }, name)))), recent)),
-  );
+      h("table", {}, head(["UTC", "Candidate", "Outcome", "Mode", "Seconds", "Cost", "Call"]), recent)),
+  ];
 
   function show() {
     const state = model.get("panel");
     if (!state.recent) return;
     say(says, state.says);
+    say(notice, state.notice);
     say(pause, state.paused ? "Follow again" : "Pause");
     pause.setAttribute("aria-label", `${pause.textContent}: the board`);
     say(at, `${state.paused ? "paused at" : "following; drawn at"} ${new Date(state.now).toISOString().slice(11, 19)} UTC, ${state.arrived} new since it was opened`);
@@ -109,21 +108,7 @@ function render({ model, el }) {
     recent.replaceChildren(...(state.recent.length ? state.recent.map(attempt) : [h("tr", {}, h("td", { colspan: "7" }, "No attempts yet."))]));
   }
 
-  function hear(message) {
-    if (message.kind === "trouble") showTrouble(trouble, message.trouble, () => model.send({ do: "dismiss" }));
-  }
-
-  model.on("change:panel", show);
-  model.on("msg:custom", hear);
-  el.append(root);
-  const untheme = themed(root);
-  show();
-  model.send({ do: "hello" });
-  return () => {
-    untheme();
-    model.off("change:panel", show);
-    model.off("msg:custom", hear);
-  };
+  return page({ model, el }, "Live board of attempts", children, show);
 }
 
 export default { render };

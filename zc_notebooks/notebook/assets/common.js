@@ -66,7 +66,7 @@ function themed(node) {
   return () => watcher.disconnect();
 }
 
-/** A box that asks to be read at once when it comes; `body` fills it. */
+/** A box that asks to be read at once when it comes. */
 function alertBox() {
   return h("div", { class: "zc-alert", role: "alert", hidden: true });
 }
@@ -83,11 +83,29 @@ function showTrouble(box, trouble, dismiss) {
   );
 }
 
+function head(columns) {
+  return h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name))));
+}
+
 function table(columns, rows) {
-  return h(
-    "table",
-    {},
-    h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
-  );
+  return h("table", {}, head(columns), h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))));
+}
+
+/** Puts a widget on the page: `show` draws its trait, `hear` takes messages that tell no trouble. Returns how to end it. */
+function page({ model, el }, label, children, show, hear = () => {}) {
+  const trouble = alertBox();
+  const root = h("section", { class: "zc-panel", "aria-label": label, "data-lm-suppress-shortcuts": "true" }, trouble, ...children);
+  const told = (message) =>
+    message.kind === "trouble" ? showTrouble(trouble, message.trouble, () => model.send({ do: "dismiss" })) : hear(message);
+  model.on("change:panel", show);
+  model.on("msg:custom", told);
+  el.append(root);
+  const untheme = themed(root);
+  show();
+  model.send({ do: "hello" });
+  return () => {
+    untheme();
+    model.off("change:panel", show);
+    model.off("msg:custom", told);
+  };
 }

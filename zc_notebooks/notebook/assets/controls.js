@@ -87,7 +87,7 @@ function render({ model, el }) {
   const ask = button("Ask", "", () => prompt.value.trim() && send({ do: "send", prompt: prompt.value }), "zc-main");
   const stop = button("Stop", "", () => send({ do: "stop" }));
   const status = h("p", { class: "zc-status", role: "status" });
-  const failure = alertBox(), trouble = alertBox();
+  const failure = alertBox();
   const answer = h("div", { class: "zc-answer", role: "region", "aria-label": "Answer", tabindex: "0", hidden: true });
   const lines = h("ol", { class: "zc-lines", role: "log", "aria-label": "Attempts and hops", hidden: true });
   const codeText = h("pre", { tabindex: "0", "aria-label": "The code" });
@@ -105,10 +105,7 @@ function render({ model, el }) {
     }
   });
 
-  const root = h(
-    "section",
-    { class: "zc-panel", "aria-label": "Controls of the provider chain", "data-lm-suppress-shortcuts": "true" },
-    trouble,
+  const children = [
     h(
       "div", { class: "zc-settings", role: "group", "aria-label": "Settings of the next call" },
       h("div", { class: "zc-field zc-check" }, fallback, h("label", { for: `${id}-fallback` }, "Fallback")),
@@ -121,7 +118,7 @@ function render({ model, el }) {
     h(
       "table", { class: "zc-providers" },
       h("caption", {}, h("span", {}, "Providers"), probeAll, progress, notice),
-      h("thead", {}, h("tr", {}, ...["Provider", "State", "Left, as stated", "Last outcome", "Actions"].map((name) => h("th", { scope: "col" }, name)))),
+      head(["Provider", "State", "Left, as stated", "Last outcome", "Actions"]),
       body,
     ),
     h(
@@ -130,7 +127,7 @@ function render({ model, el }) {
       h("div", { class: "zc-buttons" }, ask, stop, status),
     ),
     failure, answer, lines, code,
-  );
+  ];
   fallback.id = `${id}-fallback`;
 
   const rows = new Map(), boxes = new Map();
@@ -204,22 +201,14 @@ function render({ model, el }) {
 
   function hear(message) {
     if (message.kind === "turn") showTurn(message);
-    else if (message.kind === "trouble") showTrouble(trouble, message.trouble, () => send({ do: "dismiss" }));
     else if (message.kind === "code") say(codeText, message.text || "# nothing was pressed yet");
   }
 
-  model.on("change:panel", showPanel);
-  model.on("msg:custom", hear);
+  const end = page({ model, el }, "Controls of the provider chain", children, showPanel, hear);
   const ticking = setInterval(tick, 1000);
-  el.append(root);
-  const untheme = themed(root);
-  showPanel();
-  model.send({ do: "hello" });
   return () => {
     clearInterval(ticking);
-    untheme();
-    model.off("change:panel", showPanel);
-    model.off("msg:custom", hear);
+    end();
   };
 }
 
