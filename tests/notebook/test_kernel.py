@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import zc_notebooks as zc
-from tests.notebook.kernels import Kernel, kernel
+from tests.notebook.kernels import LIMIT_S, Kernel, kernel
 from zc_notebooks.lab import Lab
 from zc_notebooks.notebook.magics import INTERRUPTED
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+class Noticing(Lab):
+    """A lab that tells when it was asked something."""
+
+    def __init__(self, scenario: str) -> None:
+        super().__init__(scenario)
+        self.asked = threading.Event()
+
+    def receive(self, *request: Any) -> Any:
+        """See :class:`Lab`."""
+        self.asked.set()
+        return super().receive(*request)
+
+
 @pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
+def lab() -> Iterator[Noticing]:
     """Three healthy providers on loopback."""
-    with Lab("routes") as running:
+    with Noticing("routes") as running:
         yield running
 
 
@@ -103,16 +118,16 @@ def test_a_failed_call_shows_its_candidates(running: Kernel, lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("stream", ["", "--stream "])
-def test_interrupt(running: Kernel, lab: Lab, folder: Path, stream: str) -> None:
+def test_interrupt(running: Kernel, lab: Noticing, folder: Path, stream: str) -> None:
     """The kernel's interrupt ends the cell in one sentence, the socket closes, and the row says cancelled."""
     lab.set_fault("fast", "stall")
     try:
-        before = len(lab.requests)
+        lab.asked.clear()
         key = running.send(
             f"print('begun', flush=True)\nget_ipython().run_cell_magic('ask', '{stream}--start groq.free', 'count')"
         )
         running.wait_for(key, "begun")
-        _until(lambda: len(lab.requests) > before)
+        assert lab.asked.wait(LIMIT_S)
         running.manager.interrupt_kernel()
         ran = running.result(key)
     finally:
@@ -122,16 +137,6 @@ def test_interrupt(running: Kernel, lab: Lab, folder: Path, stream: str) -> None
     last = zc.Ledger(folder / "ledger").tail(1).row(0, named=True)
     assert last["status"] in ("cancelled", "stream_cut")
     assert running.run("1 + 1").status == "ok"
-
-
-def _until(true: object) -> None:
-    """Waits for another process."""
-    import time
-
-    end = time.monotonic() + 20
-    while not true():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_tab(running: Kernel) -> None:

@@ -6,18 +6,18 @@ nbval sends one cell after the other and lets an unknown magic, a lost task exce
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client.manager import KernelManager
 
+from tests.notebook.kernels import LIMIT_S, kernel
 from tests.notebooks.manifest import NOTEBOOKS
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "notebooks"
-LIMIT_S = 60.0
 LOST = ("Task exception was never retrieved", "was never awaited", "UsageError", "Traceback (most recent call last)")
 LAST_WORD = "import gc; gc.collect(); print('gate: the end')"
 
@@ -29,19 +29,10 @@ def cells(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def kernel() -> Iterator[Any]:
-    """A real kernel in the notebooks' folder, ended by its own manager."""
-    manager = KernelManager(kernel_name="python3")
-    manager.start_kernel(cwd=str(FOLDER))
-    client = manager.client()
-    client.start_channels()
-    try:
-        client.wait_for_ready(timeout=LIMIT_S)
-        yield client
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-        manager.cleanup_resources()
+def client() -> Iterator[Any]:
+    """Talks to a real kernel in the notebooks' folder."""
+    with kernel(FOLDER, os.environ) as running:
+        yield running.client
 
 
 def test_the_manifest_names_every_notebook() -> None:
@@ -61,20 +52,20 @@ def test_committed_as_it_ran(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_all_cells_at_once(name: str, kernel: Any) -> None:
+def test_all_cells_at_once(name: str, client: Any) -> None:
     """Each reply is ok, no task exception is lost, no magic is unknown."""
     sources = ["".join(cell["source"]) for cell in cells(name)]
-    sent = [kernel.execute(source, stop_on_error=False) for source in [*sources, LAST_WORD]]
+    sent = [client.execute(source, stop_on_error=False) for source in [*sources, LAST_WORD]]
     waiting, replies, printed = set(sent), {}, []
     end = time.monotonic() + LIMIT_S
     while waiting and time.monotonic() < end:
-        reply = kernel.get_shell_msg(timeout=max(0.1, end - time.monotonic()))
+        reply = client.get_shell_msg(timeout=max(0.1, end - time.monotonic()))
         parent = reply["parent_header"].get("msg_id")
         if parent in waiting:
             waiting.discard(parent)
             replies[parent] = reply["content"]
     while True:
-        message = kernel.get_iopub_msg(timeout=max(0.1, end - time.monotonic()))
+        message = client.get_iopub_msg(timeout=max(0.1, end - time.monotonic()))
         if message["msg_type"] == "stream":
             printed.append(message["content"]["text"])
         if "gate: the end" in "".join(printed[-1:]):
