@@ -62,13 +62,7 @@ class Magics:
         The kernel's interrupt ends it. The chain is opened on first use; %zc use NAME takes one of your own.
         """
         with _sentences():
-            options, words = parse("%%ask", line)
-            if words:
-                raise MagicError(
-                    f"%%ask takes options on its first line, the prompt stands below it (not {words[0]!r})"
-                )
-            out = options.pop("out", None)
-            out = None if out is None else name_of("%%ask", out)
+            options, out = _first_line("%%ask", line, "prompt")
             prompt, call = self._call(cell, options)
             streamed = options.get("stream", False)
             done = self._streamed(prompt, call, shown=out is None) if streamed else self._asked(prompt, call)
@@ -86,13 +80,7 @@ class Magics:
         Views: attempts (every attempt and skip), calls, hops, spend, latency, reachability, exhaustion, last_state …
         """
         with _sentences():
-            options, words = parse("%%zcsql", line)
-            if words:
-                raise MagicError(
-                    f"%%zcsql takes options on its first line, the query stands below it (not {words[0]!r})"
-                )
-            out = options.get("out")
-            out = None if out is None else name_of("%%zcsql", out)
+            _, out = _first_line("%%zcsql", line, "query")
             if not cell.strip():
                 raise MagicError("%%zcsql: the query is empty; write it below the first line")
             frame = self.session.ledger().sql(cell)
@@ -190,6 +178,15 @@ class Magics:
             raise MagicError(f"%zc use: {names[0]} is a {type(held).__name__}, a chain is needed (zc.open() makes one)")
         self.session.use(held)
         sys.stdout.write(f"asking through {held!r}\n")
+
+
+def _first_line(magic: str, line: str, below: str) -> tuple[dict[str, Any], str | None]:
+    """The options of a cell magic, and the name that ``--out`` gives."""
+    options, words = parse(magic, line)
+    if words:
+        raise MagicError(f"{magic} takes options on its first line, the {below} stands below it (not {words[0]!r})")
+    out = options.pop("out", None)
+    return options, None if out is None else name_of(magic, out)
 
 
 @contextmanager
