@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, Final
 
+from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.markup import Sheet
 
@@ -19,7 +21,7 @@ def ledger_sheet(ledger: Ledger) -> Sheet:
     return Sheet(
         title=title,
         lines=(f"The newest {len(rows)}:",),
-        columns=("at", "candidate", "kind", "status", "reason", "seconds", "tokens in / out", "USD"),
+        columns=("at", "candidate", "kind", "status", "reason", "seconds", "tokens in / out", "cost"),
         rows=tuple(_row(row) for row in rows),
         notes=('Ask it with .sql("select … from attempts") or %%zcsql.',),
     )
@@ -34,7 +36,7 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         (row["reason"] or "").replace("_", " "),
         _or_dash(row["secs"], ".2f"),
         f"{_or_dash(row['input_tokens'])} / {_or_dash(row['output_tokens'])}",
-        _or_dash(row["cost_usd"], ".6f"),
+        "-" if row["cost_usd"] is None else dollars(Decimal(str(row["cost_usd"]))),
     )
 
 
