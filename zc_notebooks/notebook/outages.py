@@ -62,10 +62,10 @@ class Outage(Record, frozen=True, kw_only=True):
 
     def words(self, now: datetime) -> str:
         """``tokens per day, 09:14:00 to 14:32:00 UTC``."""
-        begin = f"{WORDS.get(self.kind, self.kind)}, {_instant(self.begin, now)}"
+        begin = f"{WORDS.get(self.kind, self.kind)}, {instant(self.begin, now)}"
         if self.end is not None:
-            return f"{begin} to {_instant(self.end, now)} UTC"
-        return f"{begin} UTC until {'an answer comes' if self.until is None else f'{_instant(self.until, now)} UTC'}"
+            return f"{begin} to {instant(self.end, now)} UTC"
+        return f"{begin} UTC until {'an answer comes' if self.until is None else f'{instant(self.until, now)} UTC'}"
 
 
 class Outages:
@@ -113,5 +113,6 @@ class Outages:
         self._stale, self._due = False, ended + (10 * took if took > CHEAP_S else 0.0)
 
 
-def _instant(at: datetime, now: datetime) -> str:
+def instant(at: datetime, now: datetime) -> str:
+    """``14:32:05``; the date instead of seconds when it is another day."""
     return f"{at:%H:%M:%S}" if at.date() == now.date() else f"{at:%m-%d %H:%M}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final, Literal
 
+from zc_notebooks.notebook.outages import instant
 from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import Mark, Record
 from zc_notebooks.status import LastOutcome, ProfileStatus
@@ -129,8 +130,7 @@ def _mark(mark: Mark, *, alone: bool) -> str:
 def _last(last: LastOutcome | None, now: datetime) -> str:
     if last is None:
         return "never asked"
-    at = f"{last.t:%H:%M:%S}" if last.t.date() == now.date() else f"{last.t:%m-%d %H:%M}"
-    return f"{'answered' if last.status == 'ok' else _failure(last)} at {at} UTC"
+    return f"{'answered' if last.status == 'ok' else _failure(last)} at {instant(last.t, now)} UTC"
 
 
 def _failure(last: LastOutcome) -> str:
