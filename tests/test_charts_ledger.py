@@ -157,7 +157,7 @@ def test_a_long_period_is_put_together_by_the_hour_of_the_day(ledger: Open) -> N
 def test_episodes_are_bars_and_marks_are_outlines(ledger: Open) -> None:
     """The kind stands beside the bar; an open episode goes up to now; a mark from when it was set to its end."""
     now = NOON + timedelta(hours=3)
-    key = MarkKey(pool="p", credential_id="c")
+    key = MarkKey(pool="p", credential_id="-")
     mark = Mark(
         key=key,
         until=NOON + timedelta(hours=12),
@@ -185,8 +185,25 @@ def test_marks_alone_are_drawn(ledger: Open) -> None:
         set_at=NOON,
     )
     spec = charts.exhaustion_chart(frames.exhaustion(ledger([])), [mark]).to_dict()
-    assert rows_of(spec, 2)[0]["line"] == "pool.of.nobody m, capacity"
+    assert rows_of(spec, 2)[0]["line"] == "pool.of.nobody/m, capacity"
+    assert spec["description"] == "Chart of when credentials were out. 1 live mark outlined."
     assert charts.show(charts.exhaustion_chart(frames.exhaustion(ledger([])), [mark])).data
+
+
+def test_two_credentials_of_one_provider_have_a_line_each(ledger: Open) -> None:
+    """Each with its id, and no key; a mark of one of them stands on its line."""
+    limit: dict[str, Any] = {"status": "http_429", "reason": "daily_limit", "pool": "groq"}
+    rows = [row(key, 0, t=NOON, credential_id=key, **limit) for key in ("11111111", "22222222")]
+    key = MarkKey(pool="groq", credential_id="22222222")
+    until = NOON + timedelta(hours=5)
+    mark = Mark(key=key, until=until, provenance="stated", reason="daily_limit", set_at=NOON, provider_ref="groq.free")
+    spec = charts.exhaustion_chart(frames.exhaustion(ledger(rows)), [mark]).to_dict()
+    assert [one["line"] for one in rows_of(spec, 0)] == [
+        "groq.free [11111111], day quota",
+        "groq.free [22222222], day quota",
+    ]
+    assert [one["line"] for one in rows_of(spec, 2)] == ["groq.free [22222222], day quota"]
+    assert "groq.free [11111111], day quota: 1 episode" in spec["description"]
 
 
 def test_the_rejected_part_is_hatched(ledger: Open) -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.bench.tiers import BEGIN, ledger_of, tier_rows
 from zc_notebooks.bench.outlook import NOTHING, Outlook, day_of, outlook
-from zc_notebooks.bench.outlook_chart import describe_outlook, next_words, outlook_chart, outlook_frame
 from zc_notebooks.bench.robust import quantile, spread, trend
-from zc_notebooks.charts import show
+from zc_notebooks.charts import outlook_chart, show
+from zc_notebooks.charts.outlook import describe_outlook, next_words
 from zc_notebooks.cli.app import run
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.reliability.instants import next_midnight
@@ -88,28 +88,41 @@ def test_little_is_said_of_little(found: Outlook) -> None:
     assert groq.share == (0.0, pytest.approx(0.215, abs=0.01))
 
 
-def test_the_frame_and_the_chart(found: Outlook) -> None:
+def test_the_chart(found: Outlook) -> None:
     """One line a tier; the picture carries its words, its size and its domains."""
-    frame = outlook_frame(found)
-    assert frame["provider_ref"].to_list() == [tier.provider_ref for tier in found.tiers]
-    assert frame["hour"].null_count() == 2
+    refs = [tier.provider_ref for tier in found.tiers]
     spec = outlook_chart(found).to_dict()
     assert spec["width"] == 460
     assert spec["description"] == describe_outlook(found)
     assert "google.free: out on 13 of 13 days (77% to 100%), usually at " in spec["description"]
-    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == frame["provider_ref"].to_list()
+    assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == refs
     assert spec["layer"][1]["encoding"]["x"]["scale"]["domain"] == [0, 24]
     assert show(outlook_chart(found)).data == show(outlook_chart(found)).data
 
 
 def test_nothing_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty ledger: said in the frame, the chart and the command."""
+    """An empty ledger: said in the chart and the command."""
     empty = outlook(Ledger(tmp_path), None, now=NOW)
     assert empty.tiers == ()
-    assert outlook_frame(empty).is_empty()
     assert outlook_chart(empty).to_dict()["description"] == "No attempt at a free tier in this period."
     assert run(["ledger", "outlook", "--ledger", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{NOTHING}\n"
+
+
+def test_two_credentials_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the table, the words and the picture, by the id that errors and views show."""
+    keys = ("11111111", "22222222")
+    ledger = ledger_of(
+        tmp_path / "ledger",
+        *(tier_rows("groq.free", days=5, calls=lambda _: 40, limit=20, credential=key) for key in keys),
+    )
+    names = [f"groq.free [{key}]" for key in keys]
+    found = outlook(ledger, None, now=BEGIN + timedelta(days=5))
+    assert outlook_chart(found).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == names
+    assert all(f"{name}: out on 5 of 5 days" in describe_outlook(found) for name in names)
+    assert run(["ledger", "outlook", "--ledger", str(tmp_path / "ledger"), "--since", "2026-09-01"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line.partition("  ")[0] for line in lines] == names
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

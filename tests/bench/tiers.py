@@ -25,18 +25,19 @@ def tier_rows(
     rule: str = "utc_midnight",
     tier: str = "free",
     begin: datetime = BEGIN,
+    credential: str = "-",
 ) -> list[AttemptRow]:
     """Calls spread evenly over each UTC day; beyond ``limit`` of the tier's own day they are turned away."""
     found: list[AttemptRow] = []
     ends, used, told = next_midnight(rule, begin), 0, False
-    given: dict[str, Any] = {"provider_ref": ref, "pool": ref, "model": "m", "tier": tier}
+    given: dict[str, Any] = {"provider_ref": ref, "pool": ref, "model": "m", "tier": tier, "credential_id": credential}
     for day in range(days):
         count = calls(day)
         for number in range(count):
             t = begin + timedelta(days=day, seconds=number * 86_400 / count)
             if ends is not None and t >= ends:
                 ends, used, told = next_midnight(rule, t), 0, False
-            call = f"{ref}-{day}-{number}"
+            call = f"{ref}{credential}{day}-{number}"
             if used < limit:
                 used += 1
                 found.append(row(call, 0, t=t, accepted=True, **given))

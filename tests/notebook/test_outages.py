@@ -35,14 +35,30 @@ def test_words(kind: str, until: float | None, end: float | None, words: str) ->
     found = {
         "provider_ref": "a.b",
         "pool": "p",
-        "model": None,
         "kind": kind,
         "begin_at": NOON,
         "back_at": minutes(until),
     }
-    out = Outage.of({**found, "end_at": minutes(end)})
+    out = Outage.of({**found, "end_at": minutes(end)}, "a.b/all models")
     assert out.words(NOON + timedelta(minutes=5)) == words
-    assert out.lane == "a.b/all models"
+
+
+@pytest.mark.parametrize(
+    ("keys", "lanes"),
+    [
+        (["11111111"], ["groq.free/all models"]),
+        (["11111111", "22222222"], ["groq.free/all models [11111111]", "groq.free/all models [22222222]"]),
+    ],
+    ids=["one", "two"],
+)
+def test_credentials_of_one_provider_have_a_lane_each(tmp_path: Path, keys: list[str], lanes: list[str]) -> None:
+    """By their ids, where there are several."""
+    with closing(LedgerWriter(tmp_path)) as writer, closing(Ledger(tmp_path)) as ledger:
+        for key in keys:
+            writer.write(row(key, t=NOON, status="http_402", reason="balance", credential_id=key))
+        out = Outages(ledger, ManualClock(NOON), 24.0)
+        out.look()
+        assert [item.lane for item in out.shown] == lanes
 
 
 def test_looked_up_only_when_a_row_may_have_changed_them(tmp_path: Path) -> None:

@@ -155,7 +155,12 @@ def outlook(
         episodes[row["pool"], row["credential_id"], row["model"]].append((row["begin_at"], row["end_at"]))
     first = asked[0]["minute"] if asked else now
     tiers = [_tier(line, rows, episodes.get(line, []), first, now) for line, rows in _lines(asked, episodes).items()]
-    return Outlook(now=now, tiers=tuple(sorted(tiers, key=lambda tier: (-tier.days_out, tier.provider_ref, tier.pool))))
+    return Outlook(now=now, tiers=tuple(sorted(tiers, key=_rank)))
+
+
+def _rank(tier: RunOut) -> tuple[int, str, str, str, str]:
+    """The most often out first."""
+    return -tier.days_out, tier.provider_ref, tier.model, tier.credential_id, tier.pool
 
 
 def _lines(asked: Sequence[dict[str, Any]], episodes: dict[Line, Any]) -> dict[Line, list[dict[str, Any]]]:

@@ -13,6 +13,7 @@ from zc_notebooks.charts.drawing import NOTHING, PALE, Picture, show
 from zc_notebooks.charts.measured import pairs_chart, quality_chart, tasks_chart
 from zc_notebooks.charts.money import spend_chart
 from zc_notebooks.charts.outages import exhaustion_chart, failures_by_hour
+from zc_notebooks.charts.outlook import outlook_chart
 from zc_notebooks.charts.ways import hops_chart, reachability_chart
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "exhaustion_chart",
     "failures_by_hour",
     "hops_chart",
+    "outlook_chart",
     "pairs_chart",
     "quality_chart",
     "reachability_chart",

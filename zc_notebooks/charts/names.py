@@ -13,14 +13,15 @@ Line = tuple[str, str | None, str | None]
 _Key = TypeVar("_Key")
 
 
-def candidate_names(lines: Iterable[Line], *, models: bool = False) -> dict[Line, str]:
+def candidate_names(lines: Iterable[Line], *, models: bool = False, whole: bool = False) -> dict[Line, str]:
     """``family.alias``, with as much of its model, and the credential's id, as it takes to tell the lines apart.
 
     Args:
         lines: What is named; the same one may come again.
         models: A line that has a model always shows it: that it is about this model only is news.
+        whole: Where there is room: a name that is shown is neither cut nor without the model's maker.
     """
-    return _apart({line: _forms(*line, models=models) for line in dict.fromkeys(lines)})
+    return _apart({line: _forms(*line, models=models, whole=whole) for line in dict.fromkeys(lines)})
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
@@ -33,12 +34,12 @@ def cut(name: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
-def _forms(ref: str, model: str | None, credential: str | None, *, models: bool) -> Sequence[str]:
-    """From the shortest to the whole name."""
+def _forms(ref: str, model: str | None, credential: str | None, *, models: bool, whole: bool) -> Sequence[str]:
+    """From the shortest to the longest name."""
+    full = f"{ref}/{model}" if model else ref
     last = f"{ref}/{model.rpartition('/')[2]}" if model else ref
-    whole = f"{ref}/{model}" if model else ref
-    bare = [last, whole] if models else [ref, last, whole]
-    plain = [*map(cut, bare), whole]
+    shorter = [] if whole else [*map(cut, (last, full))]
+    plain = [*([] if models else [ref if whole else cut(ref)]), *shorter, full]
     return plain if credential is None else [*plain, *(f"{name} [{credential}]" for name in plain)]
 
 

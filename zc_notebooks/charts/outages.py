@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.charts.drawing import (
     INK,
@@ -17,7 +17,7 @@ from zc_notebooks.charts.drawing import (
     hours_axis,
     rows_axis,
 )
-from zc_notebooks.charts.names import cut, short_names
+from zc_notebooks.charts.names import candidate_names, short_names
 from zc_notebooks.frames import judged
 from zc_notebooks.markup import counted
 
@@ -197,9 +197,9 @@ def _bars(frame: pl.DataFrame, marks: Sequence[Mark], now: datetime | None) -> p
     """Episodes and marks in one shape."""
     import polars as pl
 
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (
-            _line(one["provider_ref"], one["model"], KINDS[one["kind"]][0]),
+            (one["provider_ref"], one["model"], one["credential_id"]),
             KINDS[one["kind"]][0],
             one["ended_by"],
             one["calls"],
@@ -212,7 +212,7 @@ def _bars(frame: pl.DataFrame, marks: Sequence[Mark], now: datetime | None) -> p
     ]
     rows += [
         (
-            _line(mark.provider_ref or mark.key.pool, mark.key.model, _kind(mark.reason)),
+            (mark.provider_ref or mark.key.pool, mark.key.model, mark.key.credential_id),
             _kind(mark.reason),
             "mark",
             0,
@@ -224,9 +224,10 @@ def _bars(frame: pl.DataFrame, marks: Sequence[Mark], now: datetime | None) -> p
         for mark in marks
     ]
     latest = max([now] if now else [end or last for *_, end, last, _ in rows], default=None)
+    names = candidate_names((line for line, *_ in rows), models=True)
     columns = ("line", "kind", "ended_by", "calls", "from_ms", "to_ms", "mark")
     shaped = [
-        (line, kind, ended_by, calls, _ms(begin), _ms(end or max(last, latest or last)), mark)
+        (f"{names[line]}, {kind}", kind, ended_by, calls, _ms(begin), _ms(end or max(last, latest or last)), mark)
         for line, kind, ended_by, calls, begin, end, last, mark in rows
     ]
     types = [pl.String, pl.String, pl.String, pl.Int64, pl.Int64, pl.Int64, pl.Boolean]
@@ -235,11 +236,6 @@ def _bars(frame: pl.DataFrame, marks: Sequence[Mark], now: datetime | None) -> p
 
 def _kind(reason: str) -> str:
     return KINDS[reason][0] if reason in KINDS else reason.replace("_", " ")
-
-
-def _line(ref: str, model: str | None, kind: str) -> str:
-    name = ref if model is None else f"{ref} {model.rsplit('/', 1)[-1]}"
-    return f"{cut(name)}, {kind}"
 
 
 def _ms(when: datetime) -> int:
@@ -258,5 +254,6 @@ def _told_episodes(bars: pl.DataFrame, left: str) -> str:
             f"{counted(int(line['calls'].sum()), 'call')} turned away{still}"
         )
     marks = int(bars["mark"].sum())
-    words = f"; {counted(marks, 'live mark')} outlined" if marks else ""
-    return f"Chart of when credentials were out{left}. {'; '.join(parts)}{words}."
+    if marks:
+        parts.append(f"{counted(marks, 'live mark')} outlined")
+    return f"Chart of when credentials were out{left}. {'; '.join(parts)}."

@@ -47,12 +47,11 @@ def outlook(
     elif not found.tiers:
         answer(NOTHING)
     else:
-        table(_COLUMNS, [_line(tier) for tier in found.tiers])
+        table(_COLUMNS, _lines(found))
 
 
 def _draw(found: Outlook, path: Path) -> None:
-    from zc_notebooks.bench.outlook_chart import outlook_chart
-    from zc_notebooks.charts import show
+    from zc_notebooks.charts import outlook_chart, show
 
     picture = show(outlook_chart(found), kind="png" if path.suffix == ".png" else "svg")
     try:
@@ -61,13 +60,19 @@ def _draw(found: Outlook, path: Path) -> None:
         fail(f"{path} cannot be written: {error.strerror}")
 
 
-def _line(tier: RunOut) -> list[str]:
-    from zc_notebooks.bench.outlook_chart import clock, next_words
+def _lines(found: Outlook) -> list[list[str]]:
+    from zc_notebooks.charts.outlook import tier_names
+
+    return [_line(tier, name) for tier, name in zip(found.tiers, tier_names(found, whole=True), strict=True)]
+
+
+def _line(tier: RunOut, name: str) -> list[str]:
+    from zc_notebooks.charts.outlook import clock, next_words
 
     hour, out, grows = tier.hour, tier.out_h, tier.growth
     low, high = tier.share
     return [
-        f"{tier.provider_ref}/{tier.model}".rstrip("/"),
+        name,
         tier.day,
         f"{tier.days_out} of {counted(tier.days, 'day')} ({low:.0%} to {high:.0%})",
         "-" if hour is None else f"{clock(hour.median)} ({clock(hour.q1)} to {clock(hour.q3)})",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from zc_notebooks.charts.names import Line, candidate_names
 from zc_notebooks.clock import Clock
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.records import Record
@@ -30,10 +31,10 @@ class Outage(Record, frozen=True, kw_only=True):
     """One time in which a credential had nothing left."""
 
     ref: str
+    lane: str
+    """Its line in a drawing: model, or all of the billing pool's, and the credential where several were out."""
     pool: str
     """Who pays: what an answer of the pool ends."""
-    model: str | None
-    """``None``: all models of the billing pool."""
     kind: str
     """A key of :data:`WORDS`."""
     begin: datetime
@@ -43,22 +44,17 @@ class Outage(Record, frozen=True, kw_only=True):
     """When it was over; ``None`` while it is not."""
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Outage:
+    def of(cls, row: Mapping[str, Any], lane: str) -> Outage:
         """A row of the view."""
         return cls(
             ref=row["provider_ref"],
+            lane=lane,
             pool=row["pool"],
-            model=row["model"],
             kind=row["kind"],
             begin=row["begin_at"],
             until=row["back_at"],
             end=row["end_at"],
         )
-
-    @property
-    def lane(self) -> str:
-        """Its line in a drawing."""
-        return f"{self.ref}/{self.model or 'all models'}"
 
     def words(self, now: datetime) -> str:
         """``tokens per day, 09:14:00 to 14:32:00 UTC``."""
@@ -107,7 +103,13 @@ class Outages:
         found = self._ledger.view("exhaustion", self._clock.now() - timedelta(hours=self._hours))
         kept = found.sort(found["end_at"].is_null(), "begin_at").tail(MOST)
         self.left_out = found.height - kept.height
-        self.shown = tuple(sorted(map(Outage.of, kept.to_dicts()), key=lambda item: (item.begin, item.lane)))
+        lines: list[Line] = [
+            (ref, model or "all models", credential)
+            for ref, model, credential in kept.select("provider_ref", "model", "credential_id").rows()
+        ]
+        names = candidate_names(lines, models=True, whole=True)
+        shown = (Outage.of(row, names[line]) for row, line in zip(kept.to_dicts(), lines, strict=True))
+        self.shown = tuple(sorted(shown, key=lambda item: (item.begin, item.lane)))
         ended = self._clock.monotonic()
         took = ended - begun
         self._stale, self._due = False, ended + (10 * took if took > CHEAP_S else 0.0)
