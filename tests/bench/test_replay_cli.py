@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.bench.test_replay import answered, refused
 from zc_notebooks.bench.from_ledger import read_policy, replay_ledger
 from zc_notebooks.cli.app import run
-from zc_notebooks.errors import LedgerError
+from zc_notebooks.config.load import load_config
+from zc_notebooks.errors import ConfigError, LedgerError
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.records import Reliability
@@ -77,8 +79,7 @@ def test_the_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ([EVER, "--until=2020-01-02"], "no calls in this period: nothing to replay"),
         ([EVER, "--chain", "groq.fre"], "did you mean 'groq.free/m'?"),
         ([EVER, "--policy", "often"], "'often' is no policy"),
-        ([EVER, "--policy", "provider_retries=-1"], "provider_retries must be 0 or more"),
-        ([EVER, "--policy", "provider_retries=many"], "provider_retries"),
+        ([EVER, "--policy", "provider_retries=0,provider_retries=1"], "sets provider_retries twice"),
         (["--since", "long ago"], "is no time"),
     ],
 )
@@ -88,6 +89,38 @@ def test_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str], argument
     assert (status, out) == (2, "")
     assert says in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "provider_retries=-1",
+        "provider_retries=1.5",
+        'provider_retries="many"',
+        "call_timeout_s=inf",
+        "call_timeout_s=0",
+        "jitter=nan",
+        'context_overflow="often"',
+        "provider_retris=0",
+    ],
+)
+def test_settings_are_checked_as_those_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], setting: str
+) -> None:
+    """The same sentence as for ``zc.toml``, but for the line."""
+    other = folder.parent / "other.toml"
+    other.write_text(f"[reliability]\n{setting}\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as file:
+        load_config(other, environ={})
+    (problem,) = file.value.problems
+    status, out, err = command(capsys, "--ledger", str(folder), EVER, "--policy", setting.replace('"', ""))
+    assert (status, out, err) == (2, "", f"zc: {replace(problem, line=None)}\n")
+
+
+def test_a_call_may_take_for_ever(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the file takes, the replay takes."""
+    status, _, err = command(capsys, "--ledger", str(folder), EVER, "--policy", "call_timeout_s=1e300")
+    assert (status, err) == (0, "")
 
 
 def test_an_empty_ledger(tmp_path: Path) -> None:

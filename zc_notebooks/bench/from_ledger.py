@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from zc_notebooks.bench.replay import Replay, replay
 from zc_notebooks.clock import Clock, SystemClock
+from zc_notebooks.config.policy import RELIABILITY
+from zc_notebooks.config.reader import Reader
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger.period import When, period
 from zc_notebooks.ledger.row import AttemptRow
@@ -72,11 +76,12 @@ def rows_of(frame: pl.DataFrame) -> list[AttemptRow]:
 
 
 def read_policy(text: str | None, reliability: Reliability) -> tuple[RateLimitPolicy | None, Reliability]:
-    """A policy as people write it.
+    """A policy as people write it; settings are checked as those of ``zc.toml`` are.
 
     Raises:
         LedgerError: it is none.
     """
+    text = (text or "").strip()
     if not text:
         return None, reliability
     for name in get_args(RateLimitPolicy):
@@ -85,16 +90,24 @@ def read_policy(text: str | None, reliability: Reliability) -> tuple[RateLimitPo
     changes: dict[str, Any] = {}
     for part in text.split(","):
         key, sign, value = (piece.strip() for piece in part.partition("="))
-        if not sign or key not in Reliability.__struct_fields__:
+        if not key or not sign:
             raise LedgerError(_no_policy(text))
-        changes[key] = value
-        if value.startswith("-"):
-            raise LedgerError(f"the policy {text!r}: {key} must be 0 or more")
-    merged = {**msgspec.structs.asdict(reliability), **changes}
-    try:
-        return None, msgspec.convert(merged, Reliability, strict=False)
-    except msgspec.ValidationError as error:
-        raise LedgerError(f"the policy {text!r}: {error}") from None
+        if key in changes:
+            raise LedgerError(f"the policy {text!r} sets {key} twice")
+        changes[key] = _value(value)
+    reader = Reader()
+    changed = reader.section(changes, RELIABILITY, "reliability")
+    if reader.problems:
+        raise LedgerError("; ".join(map(str, reader.problems)))
+    return None, replace(reliability, **changed)
+
+
+def _value(text: str) -> float | str:
+    """A number where it is one."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def _no_policy(text: str) -> str:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from zc_notebooks.bench.simulate import Simulation
 
 _POLL_S: Final = 0.25
+_FOREVER_S: Final = 366 * 86_400.0
+"""As good as no time limit; dates cannot count much longer ones."""
 _NO_REQUEST: Final = ChatRequest(messages=())
 Events = Generator[datetime, None, None]
 """Yields when it wants to be looked at again."""
@@ -68,7 +70,7 @@ class OneCall:
         self._skips = {(row.provider_ref, row.model, row.credential_id): row for row in self.call.skips}
         self._tiers = {row.tier for row in self.call.skips if row.status == "skipped_tier"}
         self._leases: dict[tuple[int, int], Lease] = {}
-        self._deadline = self.call.begin + timedelta(seconds=run.policy.reliability.call_timeout_s)
+        self._deadline = self.call.begin + timedelta(seconds=min(run.policy.reliability.call_timeout_s, _FOREVER_S))
         self._faithful = True
         """So far it went as it was recorded."""
         self._spoken: set[int] = set()
