@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ os.environ.setdefault("ZC_LOCAL_MODEL", "off")  # notebooks and tests see the sa
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Also kernels that nbval starts, and child processes, read and write nothing of the user's own."""
+    """Also kernels that nbval starts, and child processes, touch nothing of the user's own and hear Ctrl-C."""
     folder = tempfile.TemporaryDirectory(prefix="zc-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
     os.environ["ZC_STATE_DIR"] = f"{folder.name}/state"
     os.environ["XDG_CONFIG_HOME"] = folder.name
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
     os.environ.pop("ZC_CONFIG", None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def cases_dir() -> Path | None:
