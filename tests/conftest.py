@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
 from zc_notebooks.redact import Redactor
-
-ROOT = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("ZC_LOCAL_MODEL", "off")  # notebooks and tests see the same chain with and without the model
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parent.parent / "zc_notebooks"
+from tests import ROOT
+
+PACKAGE = ROOT / "zc_notebooks"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("wakeful", "resources", "clock", "redact", "forks", "shared_file", "model_names", "complaint"),

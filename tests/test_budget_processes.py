@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.budget_worker import PRICE
-from tests.conftest import ROOT
 from zc_notebooks.budget.spending import PeriodLimits, Shortage, Spending
 from zc_notebooks.clock import SystemClock
 from zc_notebooks.lab import Lab

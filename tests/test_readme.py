@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.terminal import Terminal
 from zc_notebooks.cli.app import app
 

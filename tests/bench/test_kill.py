@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 
+from tests import ROOT
 from zc_notebooks.bench.results import Results
 from zc_notebooks.lab import Lab, parse_scenario
 from zc_notebooks.lab.answers import Prepared, register_answer, unregister_answer
@@ -76,7 +77,6 @@ def executioner() -> Iterator[Executioner]:
 def test_every_cell_exactly_once(tmp_path: Path, executioner: Executioner) -> None:
     """``kill -9`` at ten random moments, then a run to the end."""
     chance = Random(7)  # noqa: S311 (moments)
-    root = Path(__file__).resolve().parents[2]
     with Lab(parse_scenario(FLEET)) as lab:
         (tmp_path / "zc.toml").write_text(lab.config_text(), encoding="utf-8")
         for blow in range(BLOWS + 1):
@@ -84,7 +84,7 @@ def test_every_cell_exactly_once(tmp_path: Path, executioner: Executioner) -> No
             executioner.child = child = subprocess.Popen(
                 [sys.executable, "-c", CHILD],
                 cwd=tmp_path,
-                env={**os.environ, "PYTHONPATH": str(root)},
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
                 stdout=subprocess.PIPE,
             )
             out, _ = child.communicate(timeout=60)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.ledger.storm_parts import ACK, MIXED, Trouble
 from zc_notebooks.ledger.compact import compact
 from zc_notebooks.ledger.read import Ledger, LedgerCheck

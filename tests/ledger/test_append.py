@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.ledger.rows import NOON, row
 from zc_notebooks.ledger.append import LedgerWarning, LedgerWriter
 from zc_notebooks.ledger.read import Ledger

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.ledger.compacting import BreakingDisk, When, keys, kinds, written
 from tests.ledger.rows import NOON, row
 from tests.ledger.test_read import rows as any_rows

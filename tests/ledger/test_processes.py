@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests import ROOT
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.segments import sealed
 

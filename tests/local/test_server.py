@@ -9,12 +9,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 import pytest
 
+from tests import ROOT
 from tests.local.helpers import FAKE, Making, command, fake_server
 from zc_notebooks.local.model import SMOLLM2
 from zc_notebooks.local.server import LocalServer, Servers, StartFailed
@@ -160,9 +160,8 @@ sys.stdin.read()
 @pytest.mark.parametrize("how", ["kill", "end"])
 def test_it_does_not_outlive_its_parent(how: str) -> None:
     """A parent that was killed outright, or that simply ends, takes its model with it."""
-    root = Path(__file__).parents[2]
     with subprocess.Popen(
-        [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root
+        [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
     ) as parent:
         assert parent.stdin is not None
         assert parent.stdout is not None

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import zc_notebooks as zc
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.fleet import Fleet
 from tests.ledger.rows import NOON, row
 from tests.notebook.here import KeptBoard, until

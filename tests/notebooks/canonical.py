@@ -21,9 +21,9 @@ from typing import Any, Final
 import nbformat
 from nbclient import NotebookClient
 
+from tests import ROOT
 from zc_notebooks.redact import Redactor
 
-ROOT: Final = Path(__file__).resolve().parent.parent.parent
 FOLDER: Final = ROOT / "notebooks"
 METADATA: Final = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -61,7 +61,9 @@ def canonical(notebook: Any) -> Any:
     made = copy.deepcopy(notebook)
     made.metadata = nbformat.from_dict(METADATA)
     for cell in made.cells:
-        cell.metadata = nbformat.from_dict({name: cell.metadata[name] for name in KEPT_OF_A_CELL if name in cell.metadata})
+        cell.metadata = nbformat.from_dict(
+            {name: cell.metadata[name] for name in KEPT_OF_A_CELL if name in cell.metadata}
+        )
         if _redacted(cell.source) != cell.source:
             raise NotCommittable(f"cell {cell.id} holds something of the shape of a key: take it out")
     code = [cell for cell in made.cells if cell.cell_type == "code"]

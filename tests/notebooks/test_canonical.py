@@ -11,7 +11,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tests.notebooks.canonical import FOLDER, ROOT, NotCommittable, canonical, main, read, text_of
+from tests import ROOT
+from tests.notebooks.canonical import FOLDER, NotCommittable, canonical, main, read, text_of
 
 KEY = "sk-" + "proj-0123456789abcdefghij"
 
@@ -29,9 +30,15 @@ def untidy(path: Path) -> Any:
     cells = [
         new_markdown_cell("# t"),
         new_code_cell("1", execution_count=40, outputs=outputs, metadata={"tags": ["parameters"], "collapsed": True}),
-        new_code_cell("2", execution_count=None, metadata={"execution": {"iopub.status.busy": "2026"}, "scrolled": True}),
+        new_code_cell(
+            "2", execution_count=None, metadata={"execution": {"iopub.status.busy": "2026"}, "scrolled": True}
+        ),
     ]
-    meta = {"kernelspec": {"name": "venv", "display_name": "mine"}, "widgets": {}, "language_info": {"name": "python", "version": "3.99"}}
+    meta = {
+        "kernelspec": {"name": "venv", "display_name": "mine"},
+        "widgets": {},
+        "language_info": {"name": "python", "version": "3.99"},
+    }
     text = json.dumps(new_notebook(cells=cells, metadata=meta))
     path.write_text(text.replace(cells[1].id, "same").replace(cells[2].id, "same"), encoding="utf-8")
     return read(path)
@@ -66,7 +73,9 @@ def test_what_only_the_author_can_mend() -> None:
     with_key = new_notebook(cells=[new_code_cell(f"key = '{KEY}'")])
     with pytest.raises(NotCommittable, match="shape of a key"):
         canonical(with_key)
-    failed = new_notebook(cells=[new_code_cell("1/0", outputs=[new_output("error", ename="E", evalue="", traceback=[])])])
+    failed = new_notebook(
+        cells=[new_code_cell("1/0", outputs=[new_output("error", ename="E", evalue="", traceback=[])])]
+    )
     with pytest.raises(NotCommittable, match="ended in an error"):
         canonical(failed)
 

@@ -9,15 +9,14 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.notebook.kernels import LIMIT_S, kernel
+from tests.notebooks.canonical import FOLDER
 from tests.notebooks.manifest import NOTEBOOKS
 
-FOLDER = Path(__file__).resolve().parent.parent.parent / "notebooks"
 LOST = ("Task exception was never retrieved", "was never awaited", "UsageError", "Traceback (most recent call last)")
 LAST_WORD = "import gc; gc.collect(); print('gate: the end')"
 

@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests import ROOT
 from tests.perf.measure import Targets, at
 from tests.perf.server import serving
 from tests.perf.setting import config_text
@@ -24,7 +25,6 @@ status = pathlib.Path("/proc/self/status")  # ru_maxrss counts the process that 
 lines = status.read_text().splitlines() if status.exists() else []
 print(times.user + times.system, *[line.split()[1] for line in lines if line.startswith("VmHWM")] or [most])
 """
-_ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(arguments: list[str]) -> int:
@@ -53,7 +53,7 @@ def _imports(rounds: int, *codes: str) -> list[tuple[float, float]]:
     for number in range(rounds + 1):
         for code in codes:
             done = subprocess.run(
-                [sys.executable, "-c", f"{code}\n{_USAGE}"], cwd=_ROOT, capture_output=True, text=True, check=True
+                [sys.executable, "-c", f"{code}\n{_USAGE}"], cwd=ROOT, capture_output=True, text=True, check=True
             )
             cpu, memory = done.stdout.split()
             if number:  # the first one writes the byte code
@@ -65,7 +65,7 @@ def _cold_asks(folder: Path, base: str, rounds: int) -> list[float]:
     """Wall seconds of ``zc ask`` in fresh processes."""
     (folder / "zc.toml").write_text(config_text(base, [""], "ask"), encoding="utf-8")
     environment = {**os.environ, "ZC_STATE_DIR": str(folder), "ZC_CONFIG": str(folder / "zc.toml")}
-    environment["PYTHONPATH"] = str(_ROOT)
+    environment["PYTHONPATH"] = str(ROOT)
     took = []
     for _ in range(rounds + 1):
         start = time.perf_counter()

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.perf import ledger_views
 from tests.perf.measure import Targets, at
 from zc_notebooks.ledger.append import LedgerWriter

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.perf.measure import Targets
 from zc_notebooks.ledger.parquet import BATCH, Footer, copy_sql, new_name
 from zc_notebooks.ledger.row import DUCKDB_TYPES

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
+
+from tests import ROOT
 
 _ANSWER = {
     "id": "chatcmpl-bench",
@@ -148,8 +149,7 @@ async def _serve() -> None:
 def serving() -> Iterator[str]:
     """The server in another process; gives its address, for instance ``http://127.0.0.1:40001``."""
     command = [sys.executable, "-m", "tests.perf.server"]
-    root = Path(__file__).resolve().parents[2]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         assert process.stdin is not None
         try:

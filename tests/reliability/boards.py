@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tests import ROOT
 from zc_notebooks.records import Credential, Entry, MarkKey, Profile, Variant, Verdict
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.testing import START, ManualClock
 
-ROOT = Path(__file__).resolve().parents[2]
 HOUR, DAY = 3600.0, 86400.0
 
 

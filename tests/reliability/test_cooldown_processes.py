@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability.boards import ROOT, key, run, variant, worker
+from tests import ROOT
+from tests.reliability.boards import key, run, variant, worker
 from zc_notebooks.clock import SystemClock
 from zc_notebooks.reliability.cooldown import Marks
 

@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 import zc_notebooks as zc
+from tests import ROOT
 from tests.lab.asking import WIRES, ask, events, streamed_text
 from tests.raw_server import Answer, RawServer, Request, raw_server, whole
 from tests.streams.lab_child import plain
@@ -31,7 +32,6 @@ from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.testing import chat_answer
 
-ROOT = Path(__file__).resolve().parents[2]
 BACKUP = "from the backup"
 LIMIT_S = 10.0
 WORDS = 5

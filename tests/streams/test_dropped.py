@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 
 import zc_notebooks as zc
+from tests import ROOT
 from tests.raw_server import RawServer, Request, chunked, raw_server
 from tests.streams.holding import LIMIT_S, Holding, config, holding
 from zc_notebooks.events import Event, Text
 from zc_notebooks.sinks import CallableSink
 from zc_notebooks.sync import shared
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

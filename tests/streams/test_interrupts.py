@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -14,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client.manager import KernelManager
 
 import zc_notebooks as zc
+from tests import ROOT
+from tests.notebook.kernels import Kernel
+from tests.notebook.kernels import kernel as started
 from tests.streams.holding import LIMIT_S, WORDS, Holding, config, holding
 from zc_notebooks.sinks import CallableSink
 from zc_notebooks.sync import LoopThread
-
-ROOT = Path(__file__).resolve().parents[2]
 
 HEAD = """
 import sys, threading
@@ -158,69 +157,38 @@ CELLS = {
 NEXT = 'print(chain.ask_sync("hello").text, chain.ledger.attempts()["status"].to_list(), flush=True)'
 
 
-class Kernel:
-    """A real kernel; what it prints is waited for, never time."""
-
-    def __init__(self, manager: KernelManager, client: Any) -> None:
-        self._manager = manager
-        self._client = client
-
-    def run(self, source: str, interrupt_at: str | None = None, server: Holding | None = None) -> tuple[str, str]:
-        """Status of the reply (with the exception's name) and what was printed."""
-        sent = self._client.execute(source, store_history=False)
-        printed = ""
-        while True:
-            message = self._client.get_iopub_msg(timeout=LIMIT_S)
-            if message["parent_header"].get("msg_id") != sent:
-                continue
-            content = message["content"]
-            if message["msg_type"] == "stream":
-                printed += content["text"]
-                if interrupt_at is not None and interrupt_at in printed:
-                    assert server is not None
-                    assert server.asked.wait(LIMIT_S)
-                    self._manager.interrupt_kernel()
-                    interrupt_at = None
-            elif content.get("execution_state") == "idle":
-                reply = self._reply(sent)
-                return reply.get("ename", reply["status"]), printed
-
-    def _reply(self, sent: str) -> dict[str, Any]:
-        while True:
-            reply = self._client.get_shell_msg(timeout=LIMIT_S)
-            if reply["parent_header"].get("msg_id") == sent:
-                return dict(reply["content"])
-
-
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
     """One kernel for all cells: after each interrupt it has to go on."""
-    manager = KernelManager(kernel_name="python3")
-    manager.start_kernel(cwd=str(ROOT))
-    client = manager.client()
-    client.start_channels()
-    try:
-        client.wait_for_ready(timeout=LIMIT_S)
-        yield Kernel(manager, client)
-    except queue.Empty:
-        pytest.fail("the kernel said nothing more")
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-        manager.cleanup_resources()
+    with started(ROOT, os.environ) as one:
+        yield one
+
+
+def interrupted_cell(kernel: Kernel, source: str, server: Holding) -> tuple[str, str]:
+    """How a cell ended that was interrupted when it had printed its last word, and what it had printed."""
+    key, printed = kernel.send(source), ""
+    while WORDS[-1].strip() not in printed:
+        message = kernel.client.get_iopub_msg(timeout=LIMIT_S)
+        if message["parent_header"].get("msg_id") == key and message["msg_type"] == "stream":
+            printed += message["content"]["text"]
+    assert server.asked.wait(LIMIT_S)
+    kernel.manager.interrupt_kernel()
+    ran = kernel.result(key)
+    return ran.ename or ran.status, printed + ran.printed
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CELLS)
 def test_a_kernel_interrupt(name: str, tmp_path: Path, server: Holding, kernel: Kernel) -> None:
     """133: the cell ends with KeyboardInterrupt or a cancel, and the next cell is answered over the same chain."""
-    assert kernel.run(f"{HEAD}\nchain = zc.open({str(tmp_path / 'zc.toml')!r})") == ("ok", "")
-    status, printed = kernel.run(CELLS[name], WORDS[-1].strip(), server)
-    assert status in ("KeyboardInterrupt", "CancelledError")
+    assert kernel.run(f"{HEAD}\nchain = zc.open({str(tmp_path / 'zc.toml')!r})").status == "ok"
+    ended, printed = interrupted_cell(kernel, CELLS[name], server)
+    assert ended in ("KeyboardInterrupt", "CancelledError")
     assert printed.split() == (["one", "two", "three"] if "hold" in CELLS[name] else ["three"])
     check(tmp_path, server, "stream" if "hold" in CELLS[name] else "chat")
-    assert kernel.run(NEXT) == ("ok", "answered ['cancelled', 'ok']\n")
-    assert kernel.run("chain.close()") == ("ok", "")
+    after = kernel.run(NEXT)
+    assert (after.status, after.printed) == ("ok", "answered ['cancelled', 'ok']\n")
+    assert kernel.run("chain.close()").status == "ok"
 
 
 # -- Stop ------------------------------------------------------------------------------------------------------------

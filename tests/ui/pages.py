@@ -16,7 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests import ROOT
+
 PICTURES = ROOT / "build" / "ui"
 """Where screenshots go; not part of the repository."""
 CHROMIUM = os.environ.get("ZC_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""

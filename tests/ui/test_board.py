@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 
-from tests.ui.pages import ROOT, Browser, Lab, notebook, run_notebook
+from tests import ROOT
+from tests.ui.pages import Browser, Lab, notebook, run_notebook
 from tests.ui.setting import BOARD, CONTRAST, CONTROLS, OVERFLOW, RUN, SETUP, SHARED
 
 SCRIPT = """

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from tests import ROOT
 from tests.notebooks.manifest import NOTEBOOKS
-from tests.ui.pages import ROOT, Browser, Lab, Notebook7, run_notebook
+from tests.ui.pages import Browser, Lab, Notebook7, run_notebook
 
 ENDED = """() => {
     const cells = [...window.jupyterapp.shell.currentWidget.content.model.cells].filter((cell) => cell.type === 'code');

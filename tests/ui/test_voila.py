@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.pages import ROOT, Browser, Voila, missing, notebook
+from tests import ROOT
+from tests.ui.pages import Browser, Voila, missing, notebook
 from tests.ui.setting import ALONE, BOARD, CONTROLS, SETUP
 
 ICONS = "https://cdn.jsdelivr.net/npm/@fortawesome/"

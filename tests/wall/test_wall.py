@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from tests import ROOT
 from zc_notebooks.chain import Chain
 from zc_notebooks.chat import Identity, Text
 from zc_notebooks.cli.app import run as zc
@@ -20,7 +20,7 @@ from zc_notebooks.result import Completion
 from zc_notebooks.streaming import Stream
 from zc_notebooks.wall import TRIALS, ScoreCard, Trial, run_wall
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+README = ROOT / "README.md"
 
 PROMISED = (
     "429 with Retry-After 2",
