@@ -111,5 +111,16 @@ def whole(status: int, body: bytes, *headers: str) -> bytes:
 def chunked(*pieces: bytes, end: bool = True) -> bytes:
     """A chunked response, cut off without its end when ``end`` is false."""
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    body = b"".join(f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces)
-    return head + body + (b"0\r\n\r\n" if end else b"")
+    return head + b"".join(map(chunk, pieces)) + (b"0\r\n\r\n" if end else b"")
+
+
+def chunk(data: bytes) -> bytes:
+    """One chunk of a chunked response; nothing for no data, which would be its end."""
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n" if data else b""
+
+
+async def until(true: Callable[[], object], limit_s: float = 30) -> None:
+    """Lets the loop run until both ends have heard of each other."""
+    async with asyncio.timeout(limit_s):
+        while not true():  # noqa: ASYNC110 (what the sockets say has no event)
+            await asyncio.sleep(0)

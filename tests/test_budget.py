@@ -37,7 +37,6 @@ FREE = {"pricing": '{ "*" = 0.0 }'}
 PAID = Decimal("0.012")
 LOST = TransportFailure("connection lost", kind="read", sent=True)
 REFUSED = TransportFailure("connection refused", kind="connect", sent=False)
-STREAM = Pieces(pieces=(chat_chunk("Hello"), chat_chunk(finish="stop"), chat_usage(), CHAT_DONE))
 NEXT_DAY = datetime(2026, 9, 2, tzinfo=UTC)
 
 

@@ -18,7 +18,6 @@ from zc_notebooks.records import HttpRequest
 from zc_notebooks.testing import chat_answer, chat_error, response
 
 OK = chat_answer("forty-two")
-LOST = TransportFailure("connection reset", kind="read", sent=True)
 
 
 def ask(fleet: Fleet, **options: Any) -> zc.Completion:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +85,6 @@ def hours(count: float, every_s: float) -> list[float]:
 def bursts(count: int, size: int, pause_s: float, within_s: float = 2.0) -> list[float]:
     """Bursts of ``size`` calls with a pause before each."""
     return [pause_s if place == 0 else within_s for _ in range(count) for place in range(size)]
-
-
-def later(row: AttemptRow, seconds: float) -> datetime:
-    """An instant after a row."""
-    return row.t + timedelta(seconds=seconds)
 
 
 OUTAGES = """

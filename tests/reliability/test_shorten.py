@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from zc_notebooks.chat import ChatRequest, Message, TextPart, ToolCall, text_message
 from zc_notebooks.reliability.shorten import can_shorten, shorten
 
-CALL = ToolCall(id="1", name="f", arguments={}, raw="{}")
 SYSTEM = text_message("system", "s")
 
 

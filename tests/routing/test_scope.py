@@ -27,16 +27,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::zc_notebooks.calling.UnknownHin
 Make = Callable[..., House]
 OK = chat_answer("42")
 TOML = "".join(profile(name, model=f"m-{name}") for name in "abc") + 'default_provider = "custom.a"\n'
-EFFORT = """
-[[model_routes]]
-hint = "near"
-model_provider = "custom.a"
-model = "m-a"
-
-[effort_routing]
-local_hint = "near"
-cloud_hint = "near"
-"""
 
 
 def fleet_toml(extra: str = "") -> str:

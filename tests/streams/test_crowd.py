@@ -10,7 +10,7 @@ import socket
 import struct
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +20,7 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import KEYS
-from tests.raw_server import RawServer, Request, raw_server, whole
+from tests.raw_server import RawServer, Request, chunk, raw_server, until, whole
 from zc_notebooks.clock import SystemClock
 from zc_notebooks.config.load import parse_config
 from zc_notebooks.events import Event, Final, Redraft, Text
@@ -106,10 +106,6 @@ def test_the_crowd_has_every_kind() -> None:
 
 
 # -- the server ------------------------------------------------------------------------------------------------------
-
-
-def chunk(data: bytes) -> bytes:
-    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
 class Crowd:
@@ -222,13 +218,6 @@ def check(case: Case) -> None:
 # -- what is left ----------------------------------------------------------------------------------------------------
 
 
-async def until(true: Callable[[], bool]) -> None:
-    """Lets the loop run until both ends have heard of each other."""
-    async with asyncio.timeout(LIMIT_S):
-        while not true():  # noqa: ASYNC110 (what the sockets say has no event)
-            await asyncio.sleep(0)
-
-
 def open_sockets() -> set[str]:
     """Sockets of this process by their numbers: an earlier test's may still go, and none of this one's may stay."""
     return {link for name in Path("/proc/self/fd").iterdir() if (link := _target(name)).startswith("socket:")}
@@ -269,7 +258,7 @@ def test_a_crowd_with_random_cuts(tmp_path: Path, traced: Any) -> None:
             attempts = sum(row.kind == "attempt" for case in crowd.members for row in case.attempts)
             assert len(server.requests) == attempts == written
             assert server.most_open > CROWD * 0.9
-            await until(lambda: server.open == 0)
+            await until(lambda: server.open == 0, LIMIT_S)
         assert open_sockets() <= sockets
         assert len(asyncio.all_tasks()) == tasks
 

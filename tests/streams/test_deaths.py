@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -22,7 +22,7 @@ import pytest
 import zc_notebooks as zc
 from tests import ROOT
 from tests.lab.asking import WIRES, ask, events, streamed_text
-from tests.raw_server import Answer, RawServer, Request, raw_server, whole
+from tests.raw_server import Request, chunk, raw_server, until, whole
 from tests.streams.lab_child import plain
 from zc_notebooks.clock import SystemClock
 from zc_notebooks.config.load import parse_config
@@ -117,10 +117,6 @@ def _events(body: bytes) -> list[bytes]:
     return [event + mark for event in body.split(mark) if event]
 
 
-def _chunk(data: bytes) -> bytes:
-    return f"{len(data):x}\r\n".encode() + data + b"\r\n" if data else b""
-
-
 class Death:
     """How a connection dies after ``body``; ``caught_up``: the listener has read it all."""
 
@@ -132,7 +128,7 @@ class Death:
 
     async def __call__(self, _: Request, writer: asyncio.StreamWriter) -> None:
         framing = b"Connection: close\r\n\r\n" if self._kind == "end of file" else b"Transfer-Encoding: chunked\r\n\r\n"
-        body = self._body if self._kind == "end of file" else _chunk(self._body)
+        body = self._body if self._kind == "end of file" else chunk(self._body)
         writer.write(self._head + framing + body)
         await writer.drain()
         await self.caught_up.wait()
@@ -166,28 +162,17 @@ def test_a_connection_dies(
 
     async def run() -> Listener:
         dying = Death(death, content_type, body)
-        async with _served(dying) as server, _served(backup) as second:
+        async with raw_server(dying) as server, raw_server(backup) as second:
             one = Listener(tmp_path, wire, (server.url, "m"), second.url, draft=moment.endswith("draft"))
             if not text:
                 dying.caught_up.set()
             await one.listen(lambda shown: dying.caught_up.set() if shown == text else None)
-            async with asyncio.timeout(LIMIT_S):
-                await asyncio.gather(*(_empty(item) for item in (server, second)))
+            await until(lambda: not server.open and not second.open, LIMIT_S)
             assert (len(server.requests), len(second.requests)) == (1, moment != "after text")
         return one
 
     statuses = ("stream_cut", "network") if (death, moment) == ("reset", "before text") else ("stream_cut",)
     check(asyncio.run(run()), moment, text, statuses)
-
-
-def _served(answer: Answer) -> AbstractAsyncContextManager[RawServer]:
-    return raw_server(answer)
-
-
-async def _empty(server: RawServer) -> None:
-    """Returns when every connection of ``server`` is closed, from the client's side where it was not from here."""
-    while server.open:  # noqa: ASYNC110 (what the sockets say has no event)
-        await asyncio.sleep(0)
 
 
 # -- a process -------------------------------------------------------------------------------------------------------
@@ -211,7 +196,7 @@ def test_the_provider_is_killed(moment: str, tmp_path: Path) -> None:
     reached: set[str] = set()
 
     async def run(process: subprocess.Popen[str], urls: dict[str, tuple[str, str]]) -> dict[str, Listener]:
-        async with _served(backup) as second:
+        async with raw_server(backup) as second:
             listeners = {
                 wire: Listener(tmp_path, wire, urls[name], second.url, draft=moment.endswith("draft"))
                 for wire, name in WIRES.items()

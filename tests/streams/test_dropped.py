@@ -16,18 +16,10 @@ import pytest
 import zc_notebooks as zc
 from tests import ROOT
 from tests.raw_server import RawServer, Request, chunked, raw_server
-from tests.streams.holding import LIMIT_S, Holding, config, holding
+from tests.streams.holding import LIMIT_S, Holding, config
 from zc_notebooks.events import Event, Text
 from zc_notebooks.sinks import CallableSink
 from zc_notebooks.sync import shared
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Holding]:
-    """A provider that holds the line, and its ``zc.toml``."""
-    with holding() as one:
-        (tmp_path / "zc.toml").write_text(config(one), encoding="utf-8")
-        yield one
 
 
 def rows(folder: Path) -> list[Any]:

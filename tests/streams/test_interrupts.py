@@ -18,7 +18,7 @@ import zc_notebooks as zc
 from tests import ROOT
 from tests.notebook.kernels import Kernel
 from tests.notebook.kernels import kernel as started
-from tests.streams.holding import LIMIT_S, WORDS, Holding, config, holding
+from tests.streams.holding import LIMIT_S, WORDS, Holding
 from zc_notebooks.sinks import CallableSink
 from zc_notebooks.sync import LoopThread
 
@@ -84,14 +84,6 @@ COMMANDS = {
     "zc ask": ["ask", "silent"],
     "zc ask --json": ["ask", "--json", "silent"],
 }
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Holding]:
-    """A provider that holds the line, and its ``zc.toml``."""
-    with holding() as one:
-        (tmp_path / "zc.toml").write_text(config(one), encoding="utf-8")
-        yield one
 
 
 def interrupted(command: list[str], folder: Path, server: Holding) -> tuple[int, str, str]:

@@ -71,7 +71,6 @@ class Asked:
     how: Literal["stop", "task", "raise"] = "stop"
     drawn: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    texts_at: list[str] = field(default_factory=list)
 
 
 turns = st.builds(
@@ -175,12 +174,12 @@ def test_a_turn(stream: Any, again: list[Any], backup: Any, retries: int, asked:
     assert modes.count("stream") == (asked.sinks != "none")
     assert set(modes[1:]) <= {"chat" if asked.sinks == "none" else "recovery"}
     assert sum(isinstance(event, Notice) for event in asked.events) <= 1
-    check_outcome(asked, result, fleet, rows)
+    check_outcome(asked, result, rows)
     if asked.sinks in ("event", "both"):
         check_immutable(asked, result, modes)
 
 
-def check_outcome(asked: Asked, result: Any, fleet: Fleet, rows: list[Any]) -> None:
+def check_outcome(asked: Asked, result: Any, rows: list[Any]) -> None:
     """Exactly one of spec 8.4, with the row it leaves."""
     assert isinstance(result, OUTCOMES)
     accepted = [row for row in rows if row.accepted]
@@ -196,7 +195,6 @@ def check_outcome(asked: Asked, result: Any, fleet: Fleet, rows: list[Any]) -> N
     assert stopped <= (asked.stop_at is not None and asked.how == "stop")
     if not isinstance(result, (SinkBroke, asyncio.CancelledError)) and not stopped:
         assert not accepted
-    del fleet
 
 
 def check_immutable(asked: Asked, result: Any, modes: list[str]) -> None:
