@@ -68,6 +68,27 @@ def test_the_newest_stand_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"accepted": True}, "answered"),
+        ({"status": "http_429", "reason": "daily_limit"}, "quota spent: daily limit, http 429"),
+        ({"status": "empty", "reason": "empty"}, "no good answer: empty"),
+        ({"status": "cancelled"}, "cancelled"),
+        ({"kind": "skip", "status": "skipped_cooldown", "reason": "balance"}, "skipped: balance, cooldown"),
+    ],
+)
+def test_an_outcome_says_nothing_twice(tmp_path: Path, fields: dict[str, Any], words: str) -> None:
+    """The outcome in words, then what it was judged by."""
+    writer = LedgerWriter(tmp_path)
+    writer.write(row("a", **fields))
+    state = BoardState(tmp_path, clock=ManualClock(NOON))
+    state.refresh()
+    assert [item.words() for item in state.recent] == [words]
+    state.close()
+    writer.close()
+
+
+@pytest.mark.parametrize(
     ("costs", "words"),
     [
         ([], "nothing"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.clock import Clock, SystemClock
-from zc_notebooks.frames import with_outcome
+from zc_notebooks.frames import ANSWERED, with_outcome
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.markup import counted
 from zc_notebooks.notebook.observed import Observed
@@ -76,6 +76,12 @@ class Seen(Record, frozen=True, kw_only=True):
     cost_usd: float | None
     turn: str
     """The first digits of its call, which are the same for all attempts of a call."""
+
+    def words(self) -> str:
+        """How it ended, and why unless it was answered; nothing twice."""
+        why = () if self.outcome == ANSWERED else (self.reason, self.status)
+        more = ", ".join(dict.fromkeys(word for word in why if word and word != self.outcome))
+        return f"{self.outcome}: {more}" if more else self.outcome
 
     def cost(self) -> str:
         """In words; ``-`` is not known."""

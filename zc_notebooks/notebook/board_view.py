@@ -58,6 +58,7 @@ class Board(Page):
                     **msgspec.to_builtins(item),
                     "t": f"{item.t:%H:%M:%S}",
                     "cost": item.cost(),
+                    "words": item.words(),
                 }
                 for item in state.recent
             ],

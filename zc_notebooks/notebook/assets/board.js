@@ -57,12 +57,11 @@ function timeline(state) {
 
 function attempt(item) {
   const [sign, kind] = SIGNS[item.outcome] ?? ["?", "unknown"];
-  const words = [item.outcome, item.outcome === "answered" ? "" : [item.reason, item.status].filter(Boolean).join(", ")].filter(Boolean).join(": ");
   return h(
     "tr", {},
     h("td", {}, item.t),
     h("td", {}, `${item.ref}/${item.model}`),
-    h("td", {}, h("div", { class: "zc-state" }, h("span", { class: "zc-lamp", "aria-hidden": "true", "data-kind": kind }, sign), h("span", { class: "zc-plain" }, words))),
+    h("td", {}, h("div", { class: "zc-state" }, h("span", { class: "zc-lamp", "aria-hidden": "true", "data-kind": kind }, sign), h("span", { class: "zc-plain" }, item.words))),
     h("td", {}, item.mode),
     h("td", { class: "zc-number" }, item.secs === null ? "-" : item.secs.toFixed(2)),
     h("td", { class: "zc-number" }, item.cost),
