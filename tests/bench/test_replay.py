@@ -80,7 +80,7 @@ def assert_reproduced(found: Replay) -> None:
     really, would = found.really, found.would_have
     assert (would.answered, would.attempts, would.hops) == (really.answered, really.attempts, really.hops)
     assert would.waited_s == pytest.approx(really.waited_s)
-    assert would.cost_usd == (really.cost_usd or 0)
+    assert would.cost_usd == really.cost_usd
     assert would.at_least == really.at_least
     assert found.coverage.observed == found.coverage.attempts
     assert found.bounds.answered == (really.answered, really.answered)
@@ -345,3 +345,22 @@ def test_a_log_without_reasons_pools_and_tiers() -> None:
     found = replay(rows)
     assert [call.would_have_served for call in found.calls] == ["groq.free/m", "paid.x/m"]
     assert (found.would_have.at_least, found.really.at_least) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "cost", "at_least"),
+    [
+        ({}, Decimal("0.02"), False),
+        ({"input_tokens": None}, Decimal("0.02"), True),
+        ({"cost_usd": None}, None, True),
+        ({"kind": "skip", "status": "skipped_tier", "accepted": False, "cost_usd": None}, Decimal(0), False),
+    ],
+    ids=["known", "tokens unknown", "unknown", "nobody asked"],
+)
+def test_what_is_not_known_of_a_cost_is_not_known_again(
+    fields: dict[str, Any], cost: Decimal | None, at_least: bool
+) -> None:
+    """What it really cost and what it would have: the same figure, as sure as the rows are."""
+    found = replay([answered("one", 0, **fields), answered("two", 5, **fields)])
+    for figures in (found.really, found.would_have):
+        assert (figures.cost_usd, figures.at_least) == (cost, at_least)

@@ -25,7 +25,7 @@ from zc_notebooks.bench.load import BEYOND, Fit, Levels, Loads, Use, use_of
 from zc_notebooks.bench.past import NEAR, Past
 from zc_notebooks.bench.recorded import BY_REQUEST, Candidate, Recording, Seen, account_of
 from zc_notebooks.chat import Usage
-from zc_notebooks.ledger.prices import price
+from zc_notebooks.ledger.prices import price, totals
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Profile, Record, Variant, Verdict
 
@@ -46,6 +46,8 @@ class Effect(Record, frozen=True, kw_only=True):
     secs: float
     cost_usd: Decimal | None
     """``None``: unknown."""
+    at_least: bool = False
+    """A part of the cost is not known."""
     use: Use = Use()
 
 
@@ -304,11 +306,8 @@ def account(variant: Variant) -> tuple[str, str]:
 
 def recorded(one: Seen) -> Effect:
     """What an attempt came to, as its row says."""
-    row = one.row
-    cost = Decimal(str(row.cost_usd)) if row.cost_usd is not None else None
-    if cost is None and row.status.startswith("http_"):
-        cost = Decimal(0)
-    return Effect(verdict=one.verdict, secs=row.secs or 0.0, cost_usd=cost, use=use_of(one))
+    cost, at_least = totals([one.row])
+    return Effect(verdict=one.verdict, secs=one.row.secs or 0.0, cost_usd=cost, at_least=at_least, use=use_of(one))
 
 
 def _cost(profile: Profile | None, model: str, tokens: tuple[int | None, ...], now: datetime) -> Decimal | None:

@@ -234,7 +234,7 @@ def _really(demand: Sequence[RecordedCall]) -> Figures:
         attempts=sum(row.kind == "attempt" for row in rows),
         hops=sum(hops(call.rows) for call in demand),
         waited_s=sum(row.wait_s or 0.0 for row in rows),
-        cost_usd=cost,
+        cost_usd=_sum([] if cost is None else [cost], at_least=at_least),
         at_least=at_least,
         availability=answered / len(demand),
     )
@@ -242,16 +242,22 @@ def _really(demand: Sequence[RecordedCall]) -> Figures:
 
 def _figures(calls: Sequence[Simulated]) -> Figures:
     answered = sum(call.served is not None for call in calls)
+    at_least = any(call.at_least for call in calls)
     return Figures(
         calls=len(calls),
         answered=answered,
         attempts=sum(len(call.attempts) for call in calls),
         hops=sum(call.hops for call in calls),
         waited_s=sum(call.waited_s for call in calls),
-        cost_usd=sum((call.cost_usd for call in calls), Decimal(0)),
-        at_least=any(call.at_least for call in calls),
+        cost_usd=_sum([call.cost_usd for call in calls if call.cost_usd is not None], at_least=at_least),
+        at_least=at_least,
         availability=answered / len(calls),
     )
+
+
+def _sum(known: Sequence[Decimal], *, at_least: bool) -> Decimal | None:
+    """Nothing that is known beside something that is not is unknown; nothing at all costs nothing."""
+    return sum(known, Decimal(0)) if known or not at_least else None
 
 
 def _bounds(figures: Sequence[Figures]) -> Bounds:

@@ -52,7 +52,8 @@ class Simulated:
     attempts: list[tuple[Variant, Grade]] = field(default_factory=list)
     hops: int = 0
     waited_s: float = 0.0
-    cost_usd: Decimal = Decimal(0)
+    cost_usd: Decimal | None = None
+    """``None``: no part is known, or there is none."""
     at_least: bool = False
     end: datetime | None = None
 
@@ -264,10 +265,9 @@ class OneCall:
         result, run = self.result, self.run
         result.attempts.append((step.variant, ruling.grade))
         result.waited_s += (own.row.wait_s or 0.0) if own is not None and self._faithful else step.wait_s
-        if effect.cost_usd is None:
-            result.at_least = True
-        else:
-            result.cost_usd += effect.cost_usd
+        result.at_least = result.at_least or effect.at_least or effect.cost_usd is None
+        if effect.cost_usd is not None:
+            result.cost_usd = (result.cost_usd or Decimal(0)) + effect.cost_usd
         if ruling.other is not None:
             run.chancy = True
             if ruling.doubtful:
