@@ -6,11 +6,10 @@ two are never mixed: a candidate whose free tier is out is not wrong, it is not 
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from statistics import mean, quantiles
+from statistics import correlation, mean
 from typing import Final, Literal
 
 from zc_notebooks.bench.intervals import (
@@ -21,6 +20,7 @@ from zc_notebooks.bench.intervals import (
     sign_test,
 )
 from zc_notebooks.bench.results import OUTCOMES, Outcome, Result
+from zc_notebooks.bench.robust import quantile
 from zc_notebooks.markup import counted
 from zc_notebooks.model_names import same_model
 from zc_notebooks.records import Record
@@ -190,8 +190,8 @@ def _candidate(name: str, rows: Sequence[Result]) -> Candidate:
         cost_per_correct=None if cost is None or not correct else cost / correct,
         tokens_out=mean(out) if out else None,
         reasoning_share=sum(reasoning) / sum(out) if reasoning and sum(out) else None,
-        p50_s=_quantile(times, 50),
-        p95_s=_quantile(times, 95),
+        p50_s=quantile(times, 0.5) if times else None,
+        p95_s=quantile(times, 0.95) if times else None,
         wrong_model=sum(_other_model(row) for row in answered),
         missed=_missed(rows),
     )
@@ -212,12 +212,6 @@ def _by_task(rows: Sequence[Result], hit: Callable[[Result], bool]) -> list[tupl
         counts[row.task][0] += hit(row)
         counts[row.task][1] += 1
     return [(hits, of) for hits, of in counts.values()]
-
-
-def _quantile(values: Sequence[float], percent: int) -> float | None:
-    if not values:
-        return None
-    return values[0] if len(values) == 1 else quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------------
@@ -348,6 +342,4 @@ def _correlation(first: Sequence[float], second: Sequence[float]) -> float | Non
     """Pearson's, or ``None`` where one side does not vary or there are fewer than three."""
     if len(first) <= 2 or 1 in (len(set(first)), len(set(second))):  # noqa: PLR2004 (two points always correlate)
         return None
-    a, b = mean(first), mean(second)
-    over = sum((x - a) * (y - b) for x, y in zip(first, second, strict=True))
-    return over / math.sqrt(sum((x - a) ** 2 for x in first) * sum((y - b) ** 2 for y in second))
+    return correlation(first, second)
