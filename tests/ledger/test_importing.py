@@ -62,6 +62,15 @@ def test_the_short_lines_of_a_usage_log_become_attempts_of_a_call(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize("fault", [{"t": "1815-12-10T00:00:00"}, {"t": "noon"}, {"in": -5}])
+def test_what_follows_a_refused_beginning_is_not_the_call_before(tmp_path: Path, fault: dict[str, Any]) -> None:
+    """A call whose first line cannot be read is a call of its own all the same."""
+    path = file_of(tmp_path / "log.jsonl", REFUSED, ANSWERED, {**REFUSED, **fault}, {**ANSWERED, "secs": 2.0})
+    assert numbers(import_file(path, tmp_path / "ledger")) == (3, 0, 1)
+    counted = "select count(*) from attempts group by call_id order by 1"
+    assert Ledger(tmp_path / "ledger").sql(counted).rows() == [(1,), (2,)]
+
+
 LOGS: list[Sequence[dict[str, Any]]] = [
     [REFUSED, ANSWERED],
     [REFUSED, REFUSED, ANSWERED, ANSWERED],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -119,6 +120,16 @@ def test_a_stopped_report_is_plain_text(tmp_path: Path, ledger: Path, capsys: py
     assert "ValueError: red" in said
     assert "\x1b" not in said
     assert len(said.splitlines()) == 1
+
+
+def test_what_stops_a_report_is_an_object_for_programs(
+    tmp_path: Path, ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With ``--json`` the error is on standard output, as of every command."""
+    assert zc(["report", "weather", "--json", "-o", str(tmp_path / "out.html"), "--ledger", str(ledger)]) == 2
+    said = capsys.readouterr()
+    assert "there is no report 'weather'" in json.loads(said.out)["error"]["message"]
+    assert said.err == ""
 
 
 def test_parameters_that_are_no_python(tmp_path: Path, ledger: Path) -> None:

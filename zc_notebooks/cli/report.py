@@ -10,6 +10,8 @@ import typer
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.ledger import Folder, folder_of
 from zc_notebooks.cli.output import answer, emit
+from zc_notebooks.cli.output import report as failed
+from zc_notebooks.errors import ZcError
 
 
 def report(
@@ -26,9 +28,13 @@ def report(
     """Run the notebook of a report against the ledger; write one HTML file that needs nothing else."""
     from zc_notebooks.notebook.report import make_report
 
-    folder = folder_of(ledger, new=True)  # the report says itself what is no ledger
     given = {name: value for name, value in (("since", since), ("until", until)) if value}
-    path = make_report(kind, out or Path(f"report-{Path(kind).stem}.html"), ledger=folder, parameters=given, code=code)
+    path = out or Path(f"report-{Path(kind).stem}.html")
+    try:
+        folder = folder_of(ledger, new=True)  # the report says itself what is no ledger
+        path = make_report(kind, path, ledger=folder, parameters=given, code=code)
+    except ZcError as error:
+        failed(error, as_json=as_json)
     if as_json:
         emit({"kind": kind, "report": str(path), "ledger": str(folder)})
     else:

@@ -25,8 +25,8 @@ def impossible(row: Any) -> str | None:
     """Which column of a row cannot be, in words; ``None`` when all can."""
     for name, most in _LIMITS.items():
         value = getattr(row, name)
-        if value is not None and abs(value) > most:
-            return f"{name} cannot be: more than {most:,.0f}"
+        if value is not None and not 0 <= value <= most:
+            return f"{name} cannot be: {'below 0' if value < 0 else f'more than {most:,.0f}'}"
     for name in _INSTANTS:
         value = getattr(row, name)
         if value is not None and not possible(value):

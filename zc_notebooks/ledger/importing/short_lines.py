@@ -5,8 +5,9 @@ and ``output_tokens``, the others by name; ``accepted`` is ``status == "ok"``. C
 the log and stay unknown.
 
 Such a line has no call. A line with ``attempt`` 0 that is no failover begins one, and the lines up to the next such
-line belong to it: right for a log of one program that makes one call at a time, a guess where calls overlap. The
-call's id is a hash of its first line (and of how often that very line came before): the same file gives the same keys.
+line belong to it, whether or not that one can be read: right for a log of one program that makes one call at a time, a
+guess where calls overlap. The call's id is a hash of its first line (and of how often that very line came before): the
+same file gives the same keys.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class ShortLines:
         seen: Counter[bytes] = Counter()
         call_id, ordinal = "", 0
         for line in lines:
+            if _begins(line.value):
+                call_id = ""  # also when this line is refused: what follows is not the call's before it
             try:
                 short = msgspec.convert(line.value, _Short, strict=True)
             except (msgspec.ValidationError, ValueError) as problem:
@@ -59,11 +62,15 @@ class ShortLines:
             if not possible(short.t):  # before it is moved to UTC, which there may be no room for
                 yield Refused(line=line.number, why="t cannot be: not within the years 2000 to 2099")
                 continue
-            if not call_id or (short.attempt == 0 and not short.failover):
+            if not call_id:
                 call_id, ordinal = _call_id(line.value, seen), 0
             made = row(_attempt(short, call_id, ordinal), line.number)
             ordinal += 1
             yield made
+
+
+def _begins(value: Mapping[str, Any]) -> bool:
+    return value.get("attempt", 0) == 0 and not value.get("failover", False)
 
 
 def _call_id(value: Mapping[str, Any], seen: Counter[bytes]) -> str:
