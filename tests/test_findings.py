@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import subprocess
 import sys
@@ -57,6 +58,35 @@ def test_a_thread_is_not_warned_where_nobody_holds_a_border(tmp_path: Path) -> N
     fleet = fleet_of(tmp_path)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         assert pool.submit(lambda: fleet.chain.ask_sync("hello")).result().text == "42"
+
+
+def test_a_worker_is_not_warned_for_the_border_of_its_neighbour(tmp_path: Path) -> None:
+    """One worker's own border never was the other one's: nothing is lost."""
+    fleet = fleet_of(tmp_path, chain_toml("a", "b"))
+    with concurrent.futures.ThreadPoolExecutor() as pool, concurrent.futures.ThreadPoolExecutor() as others:
+
+        def bordered() -> None:
+            with zc.allowed(["custom.b"]):
+                others.submit(lambda: fleet.chain.stream_sync("hello")).result()
+
+        pool.submit(bordered).result()
+
+
+def test_a_worker_is_not_warned_for_the_border_of_a_running_call(tmp_path: Path) -> None:
+    """Under effort routing each call has a border of its own, which is nobody else's."""
+    routes = "".join(
+        f'[[model_routes]]\nhint = "{name}"\nmodel_provider = "custom.{name}"\nmodel = "m"\n' for name in "ab"
+    )
+    toml = chain_toml("a", "b", extra=routes + '[effort_routing]\nlocal_hint = "a"\ncloud_hint = "b"\n')
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+
+        def beside(_: object) -> Any:
+            pool.submit(lambda: fleet.chain.stream_sync("hello")).result()
+            return chat_answer()
+
+        fleet = Fleet({"a": [beside], "b": [chat_answer()]}, tmp_path, toml=toml)
+        assert fleet.chain.ask_sync("hello").served.provider_ref == "custom.a"
+        assert asyncio.run(fleet.chain.ask("hello")).served.provider_ref == "custom.a"
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from zc_notebooks.records import TIERS, Plan, Record, Tier, Variant
 
 
 class BorderWarning(UserWarning):
-    """A thread of its own asks without a border while another thread holds one: a pool does not take it along."""
+    """A thread of its own asks without a border while the main thread holds one: a pool does not take it along."""
 
 
-_OPEN: dict[int, int] = {}
-"""Thread → how many borders it holds open."""
 _ALLOWLIST: ContextVar[frozenset[str] | None] = ContextVar("zc_allowlist", default=None)
+_held = 0
+"""Borders that code of the main thread stands in."""
 
 
 @contextmanager
@@ -28,15 +28,23 @@ def allowed(refs: Iterable[str]) -> Iterator[None]:
 
     A block inside another one narrows: what the outer one forbids stays forbidden.
     """
+    global _held  # noqa: PLW0603 (of the one main thread)
+    here = _in_main_thread()
+    _held += here
+    try:
+        with bordered(refs):
+            yield
+    finally:
+        _held -= here
+
+
+@contextmanager
+def bordered(refs: Iterable[str]) -> Iterator[None]:
+    """:func:`allowed` for a call's own inside, where no code of the user begins a thread."""
     token = _ALLOWLIST.set(narrowed(refs))
-    thread = threading.get_ident()
-    _OPEN[thread] = _OPEN.get(thread, 0) + 1
     try:
         yield
     finally:
-        _OPEN[thread] -= 1
-        if not _OPEN[thread]:
-            del _OPEN[thread]
         with suppress(ValueError):  # left in another context (a dropped generator), which has its own value
             _ALLOWLIST.reset(token)
 
@@ -47,19 +55,21 @@ def allowlist() -> frozenset[str] | None:
 
 
 def heed() -> None:
-    """Warns a worker thread that asks without a border while another thread holds one.
+    """Warns a worker thread that asks without a border while the main thread holds one.
 
     Context goes with tasks and ``asyncio.to_thread``, not with threads and pools: their calls would be free of the
-    border without anybody having meant it.
+    border without anybody having meant it. What another worker holds is that worker's own.
     """
-    if _ALLOWLIST.get() is not None or not _OPEN or threading.current_thread() is threading.main_thread():
-        return
-    if set(_OPEN) - {threading.get_ident()}:
+    if _held and _ALLOWLIST.get() is None and not _in_main_thread():
         words = (
-            "this thread asks outside the border that another thread holds: use asyncio.to_thread, or "
+            "this thread asks outside the border that the main thread holds: use asyncio.to_thread, or "
             "turn.carry(work) for a pool or thread of your own"
         )
         warnings.warn(words, BorderWarning, stacklevel=3)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def narrowed(refs: Iterable[str]) -> frozenset[str]:

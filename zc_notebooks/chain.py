@@ -237,7 +237,7 @@ class Chain(Steered, Shown):
             with entry.inside():
                 return Turn(self._begin(request, entry, limits).warn(), report=self.writer.report, draft=draft)
 
-        return Stream(begin_turn, entry.inside)
+        return Stream(begin_turn, entry.block)
 
     def stream_sync(self, prompt: Prompt, **options: Any) -> SyncStream:
         """:meth:`stream` for scripts: ``for event in chain.stream_sync("…")``."""

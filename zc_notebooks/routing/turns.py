@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
 import msgspec
 
-from zc_notebooks.borders import allowed, allowlist, narrowed
+from zc_notebooks.borders import allowed, allowlist, bordered, narrowed
 from zc_notebooks.config.schema import Config
 from zc_notebooks.reliability.materialize import Ask, plan
 from zc_notebooks.routing.choice import Choice
@@ -21,6 +21,8 @@ from zc_notebooks.routing.scope import Overrides, Scope
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+Border = Callable[[Iterable[str]], AbstractContextManager[None]]
 
 _TURN: ContextVar[OpenTurn | None] = ContextVar("zc_turn", default=None)
 
@@ -126,11 +128,11 @@ def open_turn(overrides: Overrides) -> OpenTurn | None:
 
 
 @contextmanager
-def within(turn: OpenTurn | None, refs: frozenset[str] | None) -> Iterator[None]:
+def within(turn: OpenTurn | None, refs: frozenset[str] | None, *, border: Border = allowed) -> Iterator[None]:
     """Inside a turn and its allowlist, whatever context this is entered in."""
     with ExitStack() as stack:
         if refs is not None:
-            stack.enter_context(allowed(refs))
+            stack.enter_context(border(refs))
         if turn is not None:
             token = _TURN.set(turn)
         try:
@@ -191,6 +193,10 @@ class Entry:
 
     @contextmanager
     def inside(self) -> Iterator[Self]:
-        """What is called in this block belongs to the call's turn."""
-        with within(self.turn, self._refs):
+        """The call itself, as a part of its turn."""
+        with within(self.turn, self._refs, border=bordered):
             yield self
+
+    def block(self) -> AbstractContextManager[None]:
+        """What a user calls in this block belongs to the call's turn."""
+        return within(self.turn, self._refs)
