@@ -224,9 +224,7 @@ def test_a_torn_line_spoils_nothing(tmp_path: Path, cut: int, kept: list[str]) -
     file.path.write_bytes(data[: -min(cut, len(data) // 3)])
     assert [item.task for item in Results(file.path)] == kept
     file.append(result("a/m", "t2", "wrong"))
-    again = Results(file.path)
-    assert [item.task for item in again] == [*kept, "t2"]
-    assert again.torn == 2 - len(kept)
+    assert [item.task for item in Results(file.path)] == [*kept, "t2"]
 
 
 def test_a_file_of_something_else(tmp_path: Path) -> None:

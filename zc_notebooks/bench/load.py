@@ -17,7 +17,7 @@ from statistics import median
 from typing import Final, Literal
 
 from zc_notebooks.bench.meters import DAY_S, LONG, MIDNIGHTS, PURSE, ROLLING_DAY, SHORT, Meter, Rule
-from zc_notebooks.bench.recorded import BY_LOAD, Account, Candidate, Seen, account_of
+from zc_notebooks.bench.recorded import BY_LOAD, Account, Seen, account_of
 from zc_notebooks.config.catalogue import families
 from zc_notebooks.records import Reason, Record, Verdict
 
@@ -307,6 +307,3 @@ def _levels(fit: Fit, seen: Sequence[Seen]) -> None:
             continue
         one.levels[fit.name] = meter.level(one.row.t)
         meter.add(one.row.t, use_of(one).of(fit.unit))
-
-
-__all__ = ["BEYOND", "Candidate", "Fit", "Levels", "Loads", "Use", "use_of"]

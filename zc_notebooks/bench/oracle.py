@@ -21,9 +21,9 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from zc_notebooks.bench.load import BEYOND, Fit, Levels, Loads, Use, use_of
+from zc_notebooks.bench.load import Fit, Levels, Loads, Use, use_of
 from zc_notebooks.bench.past import NEAR, Past
-from zc_notebooks.bench.recorded import BY_REQUEST, Candidate, Recording, Seen, account_of
+from zc_notebooks.bench.recorded import BY_REQUEST, Candidate, Recording, Seen
 from zc_notebooks.chat import Usage
 from zc_notebooks.ledger.prices import price, totals
 from zc_notebooks.ledger.row import AttemptRow
@@ -328,6 +328,3 @@ def refusal(fit: Fit, now: datetime, levels: Levels) -> Verdict:
     if ends is None and fit.wait_s is not None:
         ends = now + timedelta(seconds=fit.wait_s)
     return replace(fit.verdict, resets_at=ends, stated_wait_s=None)
-
-
-__all__ = ["BEYOND", "NEAR", "NEVER_ASKED", "REACH", "Effect", "Grade", "Oracle", "Ruling", "account", "account_of"]

@@ -100,7 +100,6 @@ class Results:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self.torn = 0
 
     def __iter__(self) -> Iterator[Result]:
         """The newest result of each cell, in the order of the first.
@@ -109,7 +108,6 @@ class Results:
             ResultsError: A whole line is no result.
         """
         found: dict[str, Result] = {}
-        self.torn = 0
         for number, line in enumerate(self._lines(), start=1):
             result = self._read(number, line)
             if result is not None:
@@ -125,7 +123,6 @@ class Results:
         except msgspec.DecodeError:
             if not _BEGINS.startswith(line[: len(_BEGINS)]):
                 raise ResultsError(f"{self.path}, line {number} is no result of a measurement") from None
-            self.torn += 1
             return None
 
     def append(self, result: Result) -> None:

@@ -4,12 +4,10 @@ from zc_notebooks.charts.attempts import (
     COLOURS,
     SHAPES,
     attempts_chart,
-    describe_attempts,
-    describe_timeline,
     served,
     timeline,
 )
-from zc_notebooks.charts.drawing import NOTHING, PALE, Picture, show
+from zc_notebooks.charts.drawing import Picture, show
 from zc_notebooks.charts.measured import pairs_chart, quality_chart, tasks_chart
 from zc_notebooks.charts.money import spend_chart
 from zc_notebooks.charts.outages import exhaustion_chart, failures_by_hour
@@ -18,13 +16,9 @@ from zc_notebooks.charts.ways import hops_chart, reachability_chart
 
 __all__ = [
     "COLOURS",
-    "NOTHING",
-    "PALE",
     "SHAPES",
     "Picture",
     "attempts_chart",
-    "describe_attempts",
-    "describe_timeline",
     "exhaustion_chart",
     "failures_by_hour",
     "hops_chart",

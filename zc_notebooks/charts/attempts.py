@@ -78,7 +78,7 @@ def attempts_chart(frame: pl.DataFrame, *, title: str = "Attempts by provider an
     )
     bars = base.mark_bar(stroke=INK, strokeWidth=0.5).encode(color=_colour(counts["outcome"].to_list(), legend=None))
     numbers = base.mark_text(align="left", dx=4, color=INK).encode(text="count:Q")
-    return dress([bars, numbers], title, describe_attempts(frame), height=STEP * counts.height)
+    return dress([bars, numbers], title, _told_attempts(frame), height=STEP * counts.height)
 
 
 def timeline(frame: pl.DataFrame, *, title: str = "Attempts over time") -> alt.LayerChart:
@@ -109,7 +109,7 @@ def timeline(frame: pl.DataFrame, *, title: str = "Attempts over time") -> alt.L
     marks = base.mark_point(filled=True, size=100, stroke=INK, strokeWidth=0.7, opacity=1).encode(
         shape=alt.Shape("outcome:N", scale=shapes, legend=legend)
     )
-    return dress([bars, marks], title, describe_timeline(frame), height=STEP * 3 // 2 * len(refs))
+    return dress([bars, marks], title, _told_timeline(frame), height=STEP * 3 // 2 * len(refs))
 
 
 def served(frame: pl.DataFrame, *, row: str, column: str, title: str = "Who served") -> alt.LayerChart:
@@ -166,7 +166,7 @@ def _in_time(frame: pl.DataFrame) -> tuple[pl.DataFrame, alt.X, str]:
     return shown, alt.X("from_s:T", title=f"UTC, from {start:%Y-%m-%d %H:%M}", scale=scale, axis=axis), "to_s:T"
 
 
-def describe_attempts(frame: pl.DataFrame) -> str:
+def _told_attempts(frame: pl.DataFrame) -> str:
     """The chart of attempts in words: its text alternative."""
     counts = by_outcome(frame)
     if counts.is_empty():
@@ -178,7 +178,7 @@ def describe_attempts(frame: pl.DataFrame) -> str:
     return f"Bar chart of {_counted(frame)} by provider and outcome. {said}."
 
 
-def describe_timeline(frame: pl.DataFrame) -> str:
+def _told_timeline(frame: pl.DataFrame) -> str:
     """The time line in words: its text alternative."""
     if frame.is_empty():
         return said_nothing()

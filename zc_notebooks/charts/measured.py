@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from zc_notebooks.charts.drawing import INK, PAPER, STEP, WIDTH, dress, empty, rows_axis
+from zc_notebooks.charts.drawing import INK, PAPER, STEP, dress, empty, rows_axis
 from zc_notebooks.charts.names import candidate_names, short_names
 from zc_notebooks.markup import counted
 from zc_notebooks.reliability.materialize import parse_start
@@ -152,6 +152,4 @@ def tasks_chart(found: Statistics, *, title: str = "What each task tells") -> al
         if len(found.tasks) > len(told)
         else ""
     )
-    chart = dress([spans, means], title, f"{words}{more}.", height=STEP * len(told))
-    chart.width = WIDTH
-    return chart
+    return dress([spans, means], title, f"{words}{more}.", height=STEP * len(told))

@@ -60,10 +60,10 @@ def outlook_chart(found: Outlook, *, title: str = "When free tiers run out") -> 
             .mark_point(shape="diamond", filled=True, size=110, color=_NEXT, yOffset=13, opacity=1)
             .encode(x=_hours("hour"), y=y, tooltip=["tier:N", "hour:Q", "low:Q", "high:Q"]),
         ]
-    return dress(layers, title, describe_outlook(found), height=_STEP * len(names))
+    return dress(layers, title, _told(found), height=_STEP * len(names))
 
 
-def describe_outlook(found: Outlook) -> str:
+def _told(found: Outlook) -> str:
     """The outlook in words: the chart's text alternative."""
     if not found.tiers:
         return said_nothing(NOTHING)

@@ -13,7 +13,7 @@ from zc_notebooks.bench.extract import Language
 from zc_notebooks.bench.templates.arithmetic import average_speed, discount_margin
 from zc_notebooks.bench.templates.calendar_rules import earliest_date, relative_date
 from zc_notebooks.bench.templates.code_repair import last_items, window_sums
-from zc_notebooks.bench.templates.made import Known, Made, made
+from zc_notebooks.bench.templates.made import Made
 from zc_notebooks.bench.templates.negative import without_a_word
 from zc_notebooks.bench.templates.nuance import late_clock, who_did_it
 from zc_notebooks.bench.templates.queue import order_of_turns
@@ -40,5 +40,3 @@ TEMPLATES: Final[Mapping[str, Template]] = {
     )
 }
 """By the name a task file uses."""
-
-__all__ = ["TEMPLATES", "Known", "Made", "Template", "made"]

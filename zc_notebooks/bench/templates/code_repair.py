@@ -61,9 +61,7 @@ _HOW: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {"sum": sum, "max": 
 
 def window_sums(random: Random, language: Language, level: int) -> Made:
     """Sum, maximum or minimum of all windows: an off-by-one at the end; by level also widths that do not fit."""
-    how, japanese, english = random.choice(
-        (("sum", "和", "sums"), ("max", "最大値", "maxima"), ("min", "最小値", "minima"))
-    )
+    how, japanese, english = random.choice(_HOWS)
     name = random.choice(("window", "moving", "run", "span", "block")) + f"_{english}"
     widths = ((2, 3), (1, 3, 6), (0, 1, 3, 9))[level - 1]
     cases = [([random.randrange(-9, 20) for _ in range(6)], width) for width in widths]
