@@ -215,7 +215,7 @@ def test_the_rejected_part_is_hatched(ledger: Open) -> None:
     assert strokes
     assert all(0.5 < stroke < 1.0 for stroke in strokes)
     assert [one["text"] for one in rows_of(spec, 2)] == ["at least"]
-    assert "credit.one: at least $1.0000, $0.5000 of it rejected" in spec["description"]
+    assert "credit.one: at least $1.00, $0.50 of it for rejected answers" in spec["description"]
 
 
 def test_providers_beyond_the_dearest_are_put_together(ledger: Open) -> None:

@@ -54,3 +54,9 @@ def test_an_unknown_cost_is_said_and_not_drawn() -> None:
     assert [label.partition(" ")[0] for label in drawn] == ["a.x", "c.z"]
     assert "b.y/n: right 0% (" in made["description"]
     assert "cost unknown" in made["description"]
+
+
+def test_a_known_cost_without_a_right_answer_is_no_unknown_one() -> None:
+    """It was paid, and for nothing."""
+    made = charts.quality_chart(statistics(run("a.x/m", ["wrong"] * 6))).to_dict()
+    assert made["description"].endswith("no right answer.")

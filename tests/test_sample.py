@@ -8,6 +8,7 @@ import pytest
 
 import zc_notebooks as zc
 from zc_notebooks.errors import ConfigError
+from zc_notebooks.resources import resource
 from zc_notebooks.sample import write_sample
 
 
@@ -34,3 +35,32 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds something already"):
         write_sample(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_the_shipped_rows_tell_the_story() -> None:
+    """What the module, the scenario and notebook 05 say of them: who was out when, what a call took, who noticed."""
+    ledger = zc.Ledger(resource("data", "sample_ledger"))
+    first = ledger.sql(
+        """select provider_ref, strftime(min(t), '%d %H h') as t from attempts
+           where kind = 'attempt' and not accepted group by all order by min(t)"""
+    ).rows()
+    assert first == [
+        ("groq.free", "08 13 h"),
+        ("google.free", "08 20 h"),
+        ("openrouter.credit", "09 15 h"),
+        ("mistral.metered", "09 15 h"),
+    ]
+    before, after = ledger.sql(
+        "select median(input_tokens) from attempts where accepted and mode <> 'probe' group by t < '2026-09-08 09:00' "
+        "order by 1"
+    ).to_series()
+    assert after / before == pytest.approx(3, abs=0.2)
+    ((failed, let_through),) = ledger.sql(
+        """select (select count(*) from calls where outcome <> 'answered'),
+           avg(accepted::int) from attempts where provider_ref = 'mistral.metered' and kind = 'attempt'"""
+    ).rows()
+    assert (failed, let_through) == (0, pytest.approx(2 / 3, abs=0.05))
+    probes = ledger.sql(
+        "select provider_ref, status, strftime(t, '%d %H:%M') from attempts where mode = 'probe' order by t"
+    )
+    assert probes.rows() == [("groq.free", "ok", "09 21:40"), ("openrouter.credit", "ok", "09 21:40")]

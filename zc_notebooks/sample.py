@@ -1,9 +1,10 @@
 """Writes the sample ledger: three days of an hourly batch on the lab, in which nothing fails and the bill grows.
 
-On the second morning somebody sends three times the context. The first free tier, which lasted all day, is out by
-noon; the second one by evening; the credit behind them is gone the next afternoon; a minute limit lets two in three
-through, and the dearest model answers the rest. No call fails, so nobody notices until an operator asks, a day and a
-half after the change, whether the first and the third are back.
+On the second morning somebody sends three times the context. The first free tier, which lasted all day, runs out
+soon after one o'clock, and what comes back of it goes at once; the second one is out by evening; the credit behind them
+is gone the next afternoon; a minute limit lets two in three requests through, and the dearest model answers the rest.
+No call fails, so nobody notices until an operator asks, a day and a half after the change, whether the first and the
+third are back.
 
 The rows are those of real calls: the chain's own walk over the lab's wires on loopback, on a clock that is moved by
 hand. The same seed writes the same rows but for their random call ids and the lab's ports.
@@ -17,6 +18,7 @@ import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -34,7 +36,7 @@ DAYS: Final = 3
 CHANGED_AT: Final = timedelta(days=1, hours=9)
 """When the context is tripled."""
 NOTICED_AT: Final = timedelta(days=2, hours=21, minutes=40)
-"""When somebody asks whether the free tier and the credit are back."""
+"""When somebody asks whether the first free tier and the credit are back: two probes, 20 seconds apart."""
 
 _HOURS: Final = (2, 2, 2, 1, 1, 1, 2, 4, 7, 9, 9, 8, 6, 8, 9, 9, 8, 6, 4, 3, 3, 2, 2, 2)
 """Calls of the batch by hour of the day."""
@@ -103,7 +105,7 @@ class _Story:
         moments = self._moments(days)
         steps: list[tuple[timedelta, Callable[[], Awaitable[Any]]]] = [(at, self._call) for at in moments]
         if timedelta(days=days) > NOTICED_AT:
-            steps.append((NOTICED_AT, self._look))
+            steps += [(NOTICED_AT, partial(self._look, ref)) for ref in ("groq.free", "openrouter.credit")]
         try:
             for place, (at, act) in enumerate(sorted(steps, key=lambda step: step[0]), start=1):
                 ahead = (self._start + at - self._clock.now()).total_seconds()
@@ -139,10 +141,9 @@ class _Story:
         text = " ".join(self._chance.choice(_WORDS) for _ in range(words))
         await self._chain.ask(f"In {answer} words, say what this log is about: {text}", turn_id=secrets.token_hex(4))
 
-    async def _look(self) -> None:
-        for ref in ("groq.free", "openrouter.credit"):
-            await self._chain.probe(ref)
-            self._clock.advance(20)
+    async def _look(self, ref: str) -> None:
+        await self._chain.probe(ref)
+        self._clock.advance(20)
 
 
 class _Timed:

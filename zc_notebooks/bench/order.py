@@ -168,13 +168,7 @@ def _first(item: Candidate, by: By) -> tuple[Candidate, str]:
         "cost": f"the lowest cost of a right answer among those with {PART_OF_THE_BEST:.0%} of the best accuracy",
         "worth": "the most value after its cost",
     }[by]
-    return item, f"{why}: {item.accuracy}, {_price(item)}, reached in {item.reachability.share or 0:.0%} of calls"
-
-
-def _price(item: Candidate) -> str:
-    if item.cost_per_correct is None:
-        return "cost unknown"
-    return f"{'at least ' if item.at_least else ''}${item.cost_per_correct:.6f} for a right answer"
+    return item, f"{why}: {item.accuracy}, {item.price()}, reached in {item.reachability.share or 0:.0%} of calls"
 
 
 def _twin(first: Candidate, left: Sequence[Candidate], config: Config) -> Candidate | None:
@@ -207,7 +201,7 @@ def _middle(left: list[Candidate], before: Candidate, found: Statistics, config:
     while waiting:
         pool = _profile(config, before).pool
         item = waiting[0]
-        reason = f"next by rank: {item.accuracy}, {_price(item)}"
+        reason = f"next by rank: {item.accuracy}, {item.price()}"
         if _profile(config, item).pool == pool:
             other = next((one for one in waiting[1:] if _may_pass(one, item, found, config)), None)
             if other is not None:

@@ -63,6 +63,14 @@ class Candidate(Record, frozen=True, kw_only=True):
     missed: str = ""
     """Why calls got no answer, the most frequent reason in words; blank when all did."""
 
+    def price(self) -> str:
+        """What a right answer costs, in words."""
+        if self.cost_usd is None:
+            return "cost unknown"
+        if self.cost_per_correct is None:
+            return "no right answer"
+        return f"{'at least ' if self.at_least else ''}${self.cost_per_correct:.6f} for a right answer"
+
 
 class Pair(Record, frozen=True, kw_only=True):
     """Two candidates on the tasks both answered."""

@@ -89,12 +89,12 @@ def whole(top: int) -> alt.Axis:
     return alt.Axis(format="d", tickMinStep=1, tickCount=min(top, 6), grid=True)
 
 
-def empty(title: str, nothing: str = NOTHING) -> alt.LayerChart:
-    """A chart of the same kind with a few words in it."""
+def empty(title: str, nothing: str = NOTHING, *, told: str = "") -> alt.LayerChart:
+    """A chart of the same kind with a few words in it; ``told``: what can be said all the same."""
     import altair as alt
 
     text = alt.Chart(alt.InlineData(values=[{"text": nothing}])).mark_text(size=14, color=INK).encode(text="text:N")
-    return dress([text], title, said_nothing(nothing), height=60)
+    return dress([text], title, told or said_nothing(nothing), height=60)
 
 
 def dress(layers: list[alt.Chart], title: str, description: str, *, height: int) -> alt.LayerChart:

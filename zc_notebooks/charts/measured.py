@@ -37,8 +37,10 @@ def quality_chart(found: Statistics, *, title: str = "Quality, cost and reachabi
     labels = _labels(found)
     points = [_point(item, labels[item.candidate]) for item in found.candidates if item.accuracy.share is not None]
     drawn = [point for point in points if point["usd"] is not None]
-    if not drawn:
+    if not found.candidates:
         return empty(title, NOTHING)
+    if not drawn:
+        return empty(title, "no right answer of a known cost", told=_told_quality(found))
     prices = [max(float(point["usd"]), _LEAST_USD) for point in drawn]
     scale = alt.Scale(type="log", domain=[min(prices) / 3, max(prices) * 8])
     base = alt.Chart(alt.InlineData(values=drawn)).encode(
@@ -76,12 +78,10 @@ def _point(item: Candidate, name: str) -> dict[str, Any]:
 
 
 def _told_quality(found: Statistics) -> str:
-    lines = []
-    for item in found.candidates:
-        cost = (
-            "cost unknown" if item.cost_per_correct is None else f"{item.cost_per_correct:.6f} dollars a right answer"
-        )
-        lines.append(f"{item.candidate}: right {item.accuracy}, reached {item.reachability}, {cost}")
+    lines = (
+        f"{item.candidate}: right {item.accuracy}, reached {item.reachability}, {item.price()}"
+        for item in found.candidates
+    )
     return f"Quality, cost and reachability. {'; '.join(lines)}."
 
 

@@ -1,10 +1,12 @@
-"""What was spent, and on what nobody used."""
+"""What was spent by day, and which part of it on rejected answers."""
 
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.charts.drawing import INK, WIDTH, data_of, dress, empty
 from zc_notebooks.charts.names import short_names
 
@@ -14,15 +16,15 @@ if TYPE_CHECKING:
 
 FILLS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A")
 OTHERS: Final = "all others"
-_HATCHES: Final = 6
-"""Lines across a rejected part at most."""
+_HATCHES: Final = 30
+"""Strokes across a rejected part that is as high as the chart's highest day."""
 
 
 def spend_chart(frame: pl.DataFrame, *, title: str = "Spend by day") -> alt.LayerChart:
     """Bars by day, stacked by provider; the hatched part was paid for answers that were rejected.
 
-    Providers beyond the six that cost most are put together. A day with attempts whose cost is not known has "at
-    least" above it.
+    Providers beyond the six that cost most are put together. A day with attempts whose cost or usage is not known
+    has "at least" above it.
 
     Args:
         frame: Rows as :func:`zc_notebooks.frames.spend` gives them.
@@ -126,7 +128,7 @@ def _hatched(parts: pl.DataFrame, x: alt.X, y: alt.Y, top: float) -> list[alt.Ch
 
     strokes = []
     for one in parts.filter((pl.col("what") == "rejected") & (pl.col("usd") > 0)).to_dicts():
-        count = max(min(int((one["to_usd"] - one["from_usd"]) / top * 30), _HATCHES * 5), 1)
+        count = max(int((one["to_usd"] - one["from_usd"]) / top * _HATCHES), 1)
         gap = (one["to_usd"] - one["from_usd"]) / count
         strokes += [{"day": one["day"], "from_usd": one["from_usd"] + (n + 0.5) * gap} for n in range(count)]
     if not strokes:
@@ -151,5 +153,9 @@ def _told(frame: pl.DataFrame) -> str:
             parts.append(f"{one['provider_ref']}: cost not known")
             continue
         least = "at least " if one["at_least"] else ""
-        parts.append(f"{one['provider_ref']}: {least}${one['cost_usd']:.4f}, ${one['rejected_usd']:.4f} of it rejected")
+        parts.append(f"{one['provider_ref']}: {least}{dollars(one['cost_usd'])}{_rejected(one['rejected_usd'])}")
     return f"Spend by day and provider from {min(days)} to {max(days)} (UTC). {'; '.join(parts)}."
+
+
+def _rejected(amount: Decimal | None) -> str:
+    return f", {dollars(amount)} of it for rejected answers" if amount else ""

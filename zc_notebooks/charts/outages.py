@@ -1,4 +1,4 @@
-"""What an outage looked like: failures by hour, who was out when, who could be reached, where calls went instead."""
+"""What an outage looked like: failures by hour, and who was out when."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ KINDS: Final = {
 ENDS: Final = {"success": "circle", "reset": "triangle-right", "still out": "diamond"}
 """How an episode ended → its mark: an answer, a reset that passed, nothing yet."""
 _DAY_MS: Final = 86_400_000
+_HOUR: Final = 60
+"""Minutes."""
 _ROOM: Final = 18
 """Pixels a number in a field needs."""
 _HOURS: Final = 72
@@ -46,8 +48,9 @@ _MOST: Final = 30
 
 
 def failures_by_hour(frame: pl.DataFrame, *, title: str = "Failed calls by provider and hour") -> alt.LayerChart:
-    """A heat map: one line per provider, one column per hour; the number of failed calls of a hundred stands inside.
+    """A heat map: one line per provider, one column per hour, the failed calls of a hundred as a colour.
 
+    The number stands in each field; where it has no room, a square grows with it, so that colour is not all there is.
     A failed call got no answer at all from that provider; cancelled ones and ones it turned down for what they asked
     are left out.
 
@@ -99,7 +102,6 @@ def failures_by_hour(frame: pl.DataFrame, *, title: str = "Failed calls by provi
     fields = base.mark_rect(stroke=PAPER, strokeWidth=1).encode(
         color=alt.Color("percent:Q", scale=scale, legend=legend)
     )
-    # Where numbers have no room, a bar in the field grows with the share, so that colour is not all there is.
     inside = (
         base.mark_text(fontSize=9).encode(
             text=alt.Text("percent:Q", format=".0f"),
@@ -115,8 +117,6 @@ def failures_by_hour(frame: pl.DataFrame, *, title: str = "Failed calls by provi
 
 
 def _told_failures(counted: pl.DataFrame, *, daily: bool, first: datetime, last: datetime) -> str:
-    import polars as pl
-
     parts = []
     for name, line in counted.group_by("provider_ref", maintain_order=True):
         judged, failed = line["judged"].sum(), line["failed"].sum()
@@ -130,8 +130,6 @@ def _told_failures(counted: pl.DataFrame, *, daily: bool, first: datetime, last:
     return (
         f"Heat map of failed calls by provider, {how}, from {first:%Y-%m-%d %H:%M} to "
         f"{last + timedelta(hours=1):%Y-%m-%d %H:%M} UTC. {'; '.join(parts)}."
-        if counted.select(pl.len()).item()
-        else ""
     )
 
 
@@ -142,9 +140,9 @@ def exhaustion_chart(
     now: datetime | None = None,
     title: str = "Who was out, and when",
 ) -> alt.LayerChart:
-    """A Gantt chart: one line per credential and kind of limit, a bar per episode, a sign for how it ended.
+    """A Gantt chart: one line per credential (and model, where it is out for one) and kind of limit, a bar per episode.
 
-    Bars too short for a sign have none.
+    A sign at its end says how it ended; bars too short for a sign have none.
 
     Args:
         frame: Episodes as :func:`zc_notebooks.frames.exhaustion` gives them.
@@ -238,6 +236,13 @@ def _kind(reason: str) -> str:
     return KINDS[reason][0] if reason in KINDS else reason.replace("_", " ")
 
 
+def _lasted(ms: int) -> str:
+    minutes = ms / 60_000
+    if minutes < 1:
+        return "less than a minute"
+    return counted(round(minutes), "minute") if minutes < _HOUR else f"{minutes / _HOUR:.1f} hours"
+
+
 def _ms(when: datetime) -> int:
     return int(when.timestamp() * 1000)
 
@@ -247,10 +252,10 @@ def _told_episodes(bars: pl.DataFrame, left: str) -> str:
 
     parts = []
     for name, line in bars.filter(~pl.col("mark")).group_by("line", maintain_order=True):
-        hours = float((line["to_ms"] - line["from_ms"]).sum()) / 3_600_000
+        lasted = _lasted(int((line["to_ms"] - line["from_ms"]).sum()))
         still = ", still out" if "still out" in set(line["ended_by"]) else ""
         parts.append(
-            f"{name[0]}: {counted(line.height, 'episode')}, {hours:.1f} hours in all, "
+            f"{name[0]}: {counted(line.height, 'episode')}, {lasted} in all, "
             f"{counted(int(line['calls'].sum()), 'call')} turned away{still}"
         )
     marks = int(bars["mark"].sum())

@@ -51,7 +51,7 @@ def reachability_chart(
     told = _told_points(points)
     drawn = points.drop_nulls("p50_s")
     if drawn.is_empty():
-        return empty(title, "no call was answered")
+        return empty(title, "no call was answered", told=told)
     lines: list[Line] = [(ref, model, None) for ref, model in drawn.select("provider_ref", "model").rows()]
     drawn = _apart(drawn.with_columns(pl.Series("name", map(candidate_names(lines).__getitem__, lines))))
     longest = max(float(value) for value in drawn["p95_s"])
