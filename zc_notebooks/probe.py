@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal
 from zc_notebooks.borders import Borders
 from zc_notebooks.budget.guard import CallBudget
 from zc_notebooks.config.catalogue import families
+from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import CandidateFailure, ConfigError, TransportFailure
 from zc_notebooks.messages import as_request
 from zc_notebooks.records import (
-    Entry,
     HttpRequest,
     Plan,
     Profile,
@@ -30,7 +30,7 @@ from zc_notebooks.redact import Secret, short
 from zc_notebooks.reliability.attempt import Judged, failed_transport
 from zc_notebooks.reliability.classify import classify
 from zc_notebooks.reliability.conditions import LiveConditions
-from zc_notebooks.reliability.materialize import variants
+from zc_notebooks.reliability.materialize import Ask, plan, variants
 from zc_notebooks.reliability.reliable import CallRecord, drive
 from zc_notebooks.reliability.rows import CallFacts, Timing
 from zc_notebooks.reliability.shorten import shorten
@@ -105,26 +105,24 @@ async def probe(chain: Chain, ref: str, *, model: str | None = None, timeout_s: 
     Raises:
         ConfigError: The profile is not configured, or has no model and none is given.
     """
-    profile = chain.config.profiles.get(ref)
-    if profile is None:
-        raise ConfigError(f"the profile {ref!r} is not configured (configured: {', '.join(chain.config.profiles)})")
-    served = model or profile.model or _chain_model(chain, ref)
-    if served is None:
-        raise ConfigError(f"providers.{ref} has no model: set one there, or name it for the probe")
-    made = Plan(entries=(Entry(profile=profile, model=served, index=0),), source="chain", requested_model=served)
-    candidates = variants(made, chain.keys)
+    now = chain.live.now()
+    if ref not in now.config.profiles:
+        known = ", ".join(now.config.profiles)
+        raise ConfigError(f"the profile {ref!r} is not configured (configured: {known})")
+    made = plan(now.config, _alone(now.config, ref, model))
+    candidates = variants(made, now.keys)
     usable = [candidate for candidate in candidates if candidate.credential is not None]
     if not usable:
         text = "; ".join(dict.fromkeys(candidate.missing or "" for candidate in candidates))
-        return ProbeResult(ref=ref, model=served, state="no key", ms=0.0, how="no request", text=text)
-    run = _Probe(chain, usable, timeout_s)
+        return ProbeResult(ref=ref, model=candidates[0].model, state="no key", ms=0.0, how="no request", text=text)
+    run = _Probe(chain, now.config, made, usable, timeout_s)
     return await run.zero_token() or await run.completion()
 
 
 class _Probe:
     """One probe: at most two requests, each with its row."""
 
-    def __init__(self, chain: Chain, usable: list[Variant], timeout_s: float) -> None:
+    def __init__(self, chain: Chain, config: Config, made: Plan, usable: list[Variant], timeout_s: float) -> None:
         self.chain = chain
         self.transport = chain.transport
         self.variants = usable
@@ -138,7 +136,7 @@ class _Probe:
         )
         request = as_request(PROBE_PROMPT, max_tokens=PROBE_TOKENS)
         budget = CallBudget.of(
-            chain.config.borders,
+            config.borders,
             None,
             spending=chain.site.spending,
             clock=chain.clock,
@@ -160,7 +158,7 @@ class _Probe:
             deadline=chain.clock.monotonic() + timeout_s,
             timeout_s=timeout_s,
             random=lambda: 0.0,
-            borders=Borders.of(chain.config, _plan_of(self.variant)),
+            borders=Borders.of(config, made),
             budget=budget,
         )
 
@@ -253,13 +251,15 @@ class _Probe:
         return _STATES.get(verdict.reason, "failing"), None, None
 
 
-def _plan_of(variant: Variant) -> Plan:
-    return Plan(entries=(variant.entry,), source="chain", requested_model=variant.model)
+def _alone(config: Config, ref: str, model: str | None) -> Ask:
+    """The call that reaches ``ref`` and nobody else: as a link of the chain, by a route, or as a start."""
+    hint = next((route.hint for route in config.routes if route.model_provider == ref), None)
+    if any(link.provider == ref for link in config.chain):
+        return Ask(start=ref, model=model, source="chain", fallback=False)
+    if hint is not None:
+        return Ask(hint=hint, model=model, fallback=False)
+    return Ask(start=ref, model=model, source="graph", fallback=False)
 
 
 def _secret(variant: Variant) -> Secret | None:
     return None if variant.credential is None else variant.credential.secret
-
-
-def _chain_model(chain: Chain, ref: str) -> str | None:
-    return next((link.model for link in chain.config.chain if link.provider == ref and link.model), None)

@@ -34,17 +34,18 @@ def parse_every(text: str) -> float:
 
 
 def targets(chain: Chain, refs: Sequence[str]) -> list[str]:
-    """The refs to ask: those named, else every profile that has a model.
+    """The refs to ask: those named, else every profile that has a model, of its own or by the chain or a route.
 
     Raises:
         ConfigError: A named one is not configured.
     """
-    known = chain.config.profiles
+    config = chain.config
+    known = config.profiles
     for ref in refs:
         if ref not in known:
             raise ConfigError(f"the profile {ref!r} is not configured (configured: {', '.join(known)})")
-    linked = {link.provider for link in chain.config.chain}
-    return list(refs) or [ref for ref, profile in known.items() if profile.model or ref in linked]
+    named = {link.provider for link in config.chain} | {route.model_provider for route in config.routes}
+    return list(refs) or [ref for ref, profile in known.items() if profile.model or ref in named]
 
 
 async def watch(

@@ -20,6 +20,7 @@ from zc_notebooks.reliability.materialize import Ask
 from zc_notebooks.reliability.wrapper import capabilities, stable_identity
 from zc_notebooks.routing.router import RouterModelProvider
 from zc_notebooks.testing import CHAT_DONE, Pieces, chat_answer, chat_chunk, chat_error
+from zc_notebooks.watch import targets
 
 KEYS = {name: f"zz-{name.lower()}-0123456789abcdef" for name in ("K1", "K2", "OWN_A", "OWN_B", "OWN_C")}
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -134,8 +135,8 @@ def test_a_failing_target_does_not_spill_into_another(tmp_path: Path) -> None:
 def test_the_targets_in_order(tmp_path: Path) -> None:
     """Spec 9: the primary first, then each distinct route's profile; only the primary is overridden."""
     fleet = fleet_of(tmp_path, block("a"), block("b"), block("c"), FAST_AND_SMART, route("again", "b"))
-    targets = RouterModelProvider(fleet.chain, model="new").targets
-    assert [(ref, target.plan.entries[0].model) for ref, target in targets.items()] == [
+    found = RouterModelProvider(fleet.chain, model="new").targets
+    assert [(ref, target.plan.entries[0].model) for ref, target in found.items()] == [
         ("custom.a", "new"),
         ("custom.b", "m"),
         ("custom.c", "m"),
@@ -234,6 +235,26 @@ def test_a_foreign_key_of_a_route_is_refused(tmp_path: Path) -> None:
     toml += 'model_provider = "groq.x"\nmodel = "m"\napi_key_env = "WRONG"\n'
     with pytest.raises(ConfigError, match="WRONG has the form of a key of Anthropic"):
         Fleet({}, tmp_path, toml=toml, environ={"OWN": "gsk_0123456789abcdef", "WRONG": "sk-ant-0123456789abcdef"})
+
+
+@pytest.mark.parametrize(("pin", "model"), [("pin-b", "pin-b"), (None, "routed")])
+def test_a_probe_asks_a_target_as_its_calls_do(tmp_path: Path, pin: str | None, model: str) -> None:
+    """With the route's key, and its model where the profile has none; a round of ``watch`` knows such a target too."""
+    fleet = fleet_of(tmp_path, block("a"), block("b", pin), route("fast", "b", key="K1"))
+    assert targets(fleet.chain, ()) == ["custom.a", "custom.b"]
+    found = fleet.chain.probe_sync("custom.b")
+    assert (found.model, found.reachable) == (model, True)
+    assert [request.headers["authorization"] for request in fleet.transport.requests] == [f"Bearer {KEYS['K1']}"]
+    assert asked(fleet) == [("b", model)]
+
+
+def test_a_probe_without_the_routes_key_asks_nobody(tmp_path: Path) -> None:
+    """The profile's own key is not the target's."""
+    keys = {name: key for name, key in KEYS.items() if name != "K1"}
+    fleet = fleet_of(tmp_path, block("a"), block("b"), route("fast", "b", key="K1"), environ=keys)
+    found = fleet.chain.probe_sync("custom.b")
+    assert (found.state, found.text) == ("no key", "K1 is not set")
+    assert asked(fleet) == []
 
 
 # -- streams ----------------------------------------------------------------------------------------------------------
