@@ -257,7 +257,7 @@ class Chain(Steered, Shown):
 
     def _begin(self, request: ChatRequest, entry: Entry, limits: Limits) -> Call:
         limits = limits if limits.turn_id else replace(limits, turn_id=entry.turn_id)
-        now = self.live.now()
+        now = entry.now
         return begin(self.site, now.config, now.keys, self._transport.of(now.config), request, entry.ask, limits)
 
     # -- looking ------------------------------------------------------------------------------------------------------

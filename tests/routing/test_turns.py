@@ -363,6 +363,19 @@ def test_without_effort_routing_nothing_is_classified(house: Make) -> None:
     assert one.told == []
 
 
+def test_an_edit_in_the_middle_of_a_decision_is_the_next_ones(house: Make, lab: Lab, tmp_path: Path) -> None:
+    """163: a call is decided and made by one configuration, whatever becomes of the file meanwhile."""
+    file = tmp_path / "zc.toml"
+    file.write_text(config_text(lab), encoding="utf-8")
+    one = house()
+    moved = config_text(lab).replace(
+        f'hint = "local"\nmodel_provider = "{HOME}"', f'hint = "local"\nmodel_provider = "{CLOUD}"'
+    )
+    one.chain.on_decision = lambda _: file.write_text(moved, encoding="utf-8")
+    assert one.chain.ask_sync(SIMPLE).requested.provider_ref == HOME
+    assert one.chain.ask_sync(SIMPLE).requested.provider_ref == CLOUD
+
+
 def test_an_edit_of_the_policy_holds_from_the_next_turn(house: Make, lab: Lab, tmp_path: Path) -> None:
     """163: a turn is decided once; the file as it is then decides the next one."""
     file = tmp_path / "zc.toml"

@@ -9,6 +9,7 @@ import msgspec
 
 from zc_notebooks.borders import allowlist
 from zc_notebooks.chat import ToolCall
+from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import Record
 from zc_notebooks.routing.choice import Choice, read_choice
@@ -71,8 +72,9 @@ class ModelSwitch:
         """
         if self._turn.ended:
             raise ConfigError("model_switch: this turn has ended, so there is nothing to switch")
-        choice = read_choice(self._turn.config, ref, model)
-        permitted = self._permitted()
+        config = self._turn.config
+        choice = read_choice(config, ref, model)
+        permitted = self._permitted(config)
         if choice.ref not in permitted:
             names = ", ".join(permitted) or "none"
             raise ConfigError(f"model_switch: {choice.ref!r} is outside this turn's allowlist (permitted: {names})")
@@ -83,7 +85,7 @@ class ModelSwitch:
         """The permitted profiles, in the order of the file."""
         config = self._turn.config
         found = []
-        for ref in self._permitted():
+        for ref in self._permitted(config):
             profile = config.profiles[ref]
             linked = [link.model for link in config.chain if link.provider == ref]
             routed = [route.model for route in config.routes if route.model_provider == ref and profile.model is None]
@@ -111,10 +113,10 @@ class ModelSwitch:
             raise ConfigError("model_switch: set needs ref, and model where given, as text")
         return f"{self.set(ref, model or None)} answers the rest of this turn"
 
-    def _permitted(self) -> tuple[str, ...]:
+    def _permitted(self, config: Config) -> tuple[str, ...]:
         here = allowlist()
         bounds = [bound for bound in (here, self._turn.allowlist) if bound is not None]
-        return tuple(ref for ref in self._turn.config.profiles if all(ref in bound for bound in bounds))
+        return tuple(ref for ref in config.profiles if all(ref in bound for bound in bounds))
 
 
 def _arguments(given: ToolCall | Mapping[str, Any] | str | None) -> Mapping[str, Any]:

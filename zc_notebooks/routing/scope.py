@@ -71,13 +71,16 @@ class Overrides:
         self._session: Choice | None = None
         self._files: dict[Path | None, ChoiceFile] = {}
 
+    @property
+    def agent(self) -> Choice | None:
+        """What the current context holds."""
+        return _AGENT.get({}).get(self)
+
     def held(self, config: Config, scope: Scope) -> Choice | None:
         """What one scope holds."""
         if scope == "session":
             return self._session
-        if scope == "agent":
-            return _AGENT.get({}).get(self)
-        return self._file(config).read()
+        return self.agent if scope == "agent" else self._file(config).read()
 
     def snapshot(self, config: Config) -> Mapping[Scope, Choice]:
         """What all scopes hold now."""
@@ -97,7 +100,7 @@ class Overrides:
         found = dict(self.snapshot(config) if known is None else known)
         if known is not None:
             found.pop("agent", None)
-            if (own := self.held(config, "agent")) is not None:
+            if (own := self.agent) is not None:
                 found["agent"] = own
         for scope in SCOPES:
             if scope in found:

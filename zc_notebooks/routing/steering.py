@@ -39,7 +39,7 @@ class Steered(Configured):
         the block, in its tasks and in ``asyncio.to_thread``, goes to that route and may touch no other provider.
         The rows of all calls share ``turn.id``. ``turn.model_switch`` lets a model choose for the rest of the turn.
         """
-        return TurnBlock(self.overrides, lambda: self._open(user_text(message)))
+        return TurnBlock(self.overrides, lambda: self._open(self.config, user_text(message)))
 
     def use(self, candidate: str, scope: Scope = "session") -> Used:
         """Chooses ``family.alias[/model]`` for all turns from the next one on; ``auto`` gives the choice back.
@@ -64,19 +64,16 @@ class Steered(Configured):
 
     def entry(self, ask: Ask, request: ChatRequest | None, *, told: bool = True) -> Entry:
         """The way in of one call; outside a turn it is a turn of its own, classified if ``ask`` says nothing."""
-        ask = read_hint(ask)
-        turn = open_turn(self.overrides)
-        if turn is not None:
-            return Entry(turn.complete(ask), turn)
-        config = self.config
-        standing = self.overrides.standing(config)
-        if standing is not None or _says_where(ask) or config.effort is None or request is None:
-            return Entry(steer(config, ask, standing.choice if standing else None, None), None)
-        turn = self._open(_last_user(request), told=told)
-        return Entry(turn.complete(ask), turn)
+        ask, now, turn = read_hint(ask), self.live.now(), open_turn(self.overrides)
+        config = now.config
+        if turn is None:
+            standing = self.overrides.standing(config)
+            if standing is not None or _says_where(ask) or config.effort is None or request is None:
+                return Entry(now, steer(config, ask, standing.choice if standing else None, None), None)
+            turn = self._open(config, _last_user(request), told=told)
+        return Entry(now, turn.complete(config, ask), turn)
 
-    def _open(self, text: str, *, told: bool = True) -> OpenTurn:
-        config = self.config
+    def _open(self, config: Config, text: str, *, told: bool = True) -> OpenTurn:
         known = self.overrides.snapshot(config)
         standing = self.overrides.standing(config, known)
         decision = None if standing is not None else decision_of(config, text)

@@ -13,6 +13,7 @@ import msgspec
 
 from zc_notebooks.borders import allowed, allowlist, bordered, narrowed
 from zc_notebooks.config.schema import Config
+from zc_notebooks.live_config import InForce
 from zc_notebooks.reliability.materialize import Ask, plan
 from zc_notebooks.routing.choice import Choice
 from zc_notebooks.routing.effort import Decision
@@ -62,18 +63,19 @@ class OpenTurn:
         """The configuration as it is now."""
         return self._config()
 
-    def complete(self, ask: Ask) -> Ask:
+    def complete(self, config: Config, ask: Ask) -> Ask:
         """``ask`` with the turn's candidates where it names none of its own."""
-        return steer(self.config, ask, self._choice(), self.decision)
+        return steer(config, ask, self._choice(config), self.decision)
 
     def next_choice(self) -> Choice:
         """What a call without wishes of its own starts with."""
-        made = plan(self.config, self.complete(Ask()))
+        config = self.config
+        made = plan(config, self.complete(config, Ask()))
         return Choice(ref=made.entries[0].ref, model=made.entries[0].served(made.requested_model))
 
     def switch_to(self, choice: Choice) -> None:
         """See :meth:`ModelSwitch.set`, which checks it."""
-        self._switched = (choice, self._agent())
+        self._switched = (choice, self.overrides.agent)
 
     def end(self) -> None:
         """A switch ends with the turn."""
@@ -92,15 +94,12 @@ class OpenTurn:
 
         return carried
 
-    def _choice(self) -> Choice | None:
+    def _choice(self, config: Config) -> Choice | None:
         """A switch, except in an agent's block that was opened after it: that choice is the nearer one."""
-        if self._switched is not None and self._switched[1] == self._agent():
+        if self._switched is not None and self._switched[1] == self.overrides.agent:
             return self._switched[0]
-        standing = self.overrides.standing(self.config, self._known)
+        standing = self.overrides.standing(config, self._known)
         return None if standing is None else standing.choice
-
-    def _agent(self) -> Choice | None:
-        return self.overrides.held(self.config, "agent")
 
     def __repr__(self) -> str:
         where = "not classified" if self.decision is None else f"{self.decision.tier}, {self.decision.target}"
@@ -181,7 +180,9 @@ class TurnBlock:
 class Entry:
     """One call's way in: its candidates, its turn, and the borders that stood where it was made."""
 
-    def __init__(self, ask: Ask, turn: OpenTurn | None) -> None:
+    def __init__(self, now: InForce, ask: Ask, turn: OpenTurn | None) -> None:
+        self.now = now
+        """What was decided by, and what the call goes by."""
         self.ask = ask
         self.turn = turn
         self._refs = allowlist() if turn is None or turn.allowlist is None else narrowed(turn.allowlist)
