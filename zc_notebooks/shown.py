@@ -27,7 +27,7 @@ class Shown:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__repr__" in cls.__dict__:
-            setattr(cls, "__repr__", _safe(cls.__dict__["__repr__"]))  # noqa: B010 (mypy: a method cannot be assigned)
+            setattr(cls, "__repr__", safe_repr(cls.__dict__["__repr__"]))  # noqa: B010 (mypy: a method cannot be assigned)
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
@@ -69,7 +69,7 @@ class Keyed(Generic[Item]):
         return list(self.by_key())
 
 
-def _safe(shown: Callable[[Any], str]) -> Callable[[Any], str]:
+def safe_repr(shown: Callable[[Any], str]) -> Callable[[Any], str]:
     """A ``__repr__`` without secrets that gives a line whatever the object holds."""
 
     @wraps(shown)

@@ -171,6 +171,51 @@ def test_model_hint_on_every_surface(tmp_path: Path) -> None:
         fleet.chain.plan(hint="slow", model="hint:fast")
 
 
+def test_a_target_shows_where_its_calls_go(tmp_path: Path) -> None:
+    """Spec 10.3: an operator's choice has its way in plan, capabilities and targets as it has in the calls."""
+    blind = block("b", "m-b", vision=False)
+    fleet = fleet_of(tmp_path, block("a", "m-a", vision=True), blind, block("c"), route("fast", "c"))
+    router = RouterModelProvider(fleet.chain, model="new")
+    with fleet.chain.use("custom.b/x"):
+        primary = router.resolve(None)
+        assert [(entry.ref, entry.model) for entry in primary.plan.entries] == [("custom.b", "x")]
+        assert not primary.capabilities.vision
+        assert repr(primary) == "ReliableModelProvider(custom.b/x)"
+        assert list(router.targets) == ["custom.b", "custom.c"]
+        asyncio.run(router.chat("hello"))
+        asyncio.run(router.targets["custom.b"].chat("hello"))
+        asyncio.run(router.chat("hello", model="hint:fast"))
+    asyncio.run(router.chat("hello"))
+    assert asked(fleet) == [("b", "x"), ("b", "x"), ("c", "m"), ("a", "new")]
+
+
+def test_a_chosen_target_is_there_once(tmp_path: Path) -> None:
+    """The choice of a route's profile: the primary's calls and the hint's go to one target."""
+    fleet = fleet_of(tmp_path, block("a"), block("b", "m-b"), block("c"), FAST_AND_SMART)
+    router = RouterModelProvider(fleet.chain)
+    with fleet.chain.use("custom.b/x"):
+        assert {ref: target.plan.entries[0].model for ref, target in router.targets.items()} == {
+            "custom.b": "x",
+            "custom.c": "m",
+        }
+
+
+def test_no_repr_of_the_router_raises(tmp_path: Path) -> None:
+    """A route that an edit took away: the line says so, and the call says why."""
+    file = tmp_path / "zc.toml"
+    profiles = 'default_provider = "custom.a"\n' + block("a") + block("b")
+    file.write_text(profiles + route("fast", "b"), encoding="utf-8")
+    with zc.open(file, ledger=tmp_path / "ledger", environ=KEYS) as chain:
+        router = RouterModelProvider(chain)
+        target = router.resolve("hint:fast")
+        assert repr(target) == "ReliableModelProvider(custom.b/m)"
+        primary = router.resolve(None)
+        with chain.use("custom.b"):
+            file.write_text('default_provider = "custom.a"\n' + block("a"), encoding="utf-8")
+            assert repr(router) == "RouterModelProvider(cannot be shown: ConfigError)"
+            assert repr(primary) == "ReliableModelProvider(cannot be shown: ConfigError)"
+
+
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 

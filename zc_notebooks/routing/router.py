@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from zc_notebooks.markup import counted
 from zc_notebooks.reliability.materialize import HINT, Ask, plan, require_targets, targets
 from zc_notebooks.reliability.wrapper import WrapperCapabilities, capabilities, stable_identity
+from zc_notebooks.shown import safe_repr
 
 if TYPE_CHECKING:
     from zc_notebooks.chain import Chain
@@ -31,8 +32,9 @@ class ReliableModelProvider:
 
     @property
     def plan(self) -> Plan:
-        """Its entries in order, and what was pruned."""
-        return plan(self._chain.config, self._ask)
+        """Its entries in order, and what was pruned; an operator's choice has its way here as in its calls."""
+        entry = self._chain.entry(self._ask, None, told=False)
+        return plan(entry.now.config, entry.ask)
 
     @property
     def capabilities(self) -> WrapperCapabilities:
@@ -55,6 +57,7 @@ class ReliableModelProvider:
         ask = self._ask
         return {"model": ask.model, "hint": ask.hint, "source": ask.source, "requested": model}
 
+    @safe_repr
     def __repr__(self) -> str:
         made = self.plan
         names = " -> ".join(f"{entry.ref}/{entry.served(made.requested_model)}" for entry in made.entries)
@@ -80,19 +83,25 @@ class RouterModelProvider:
     @property
     def targets(self) -> Mapping[str, ReliableModelProvider]:
         """Profile ref → its reliability domain: the primary first, then the routes' targets in order."""
-        asks = targets(self._chain.config)
-        named = [replace(ask, model=self._model) if ask.hint is None else ask for ask in asks]
-        made = [ReliableModelProvider(self._chain, ask) for ask in named]
-        return {provider.plan.entries[0].ref: provider for provider in made}
+        found: dict[str, ReliableModelProvider] = {}
+        for ask in targets(self._chain.config):
+            provider = self._provider(ask)
+            found.setdefault(provider.plan.entries[0].ref, provider)
+        return found
 
     def resolve(self, model: str | None) -> ReliableModelProvider:
         """Who serves ``model``: ``hint:<name>`` of a route its target, anything else the default target."""
         hint = model.removeprefix(HINT) if model is not None and model.startswith(HINT) else None
-        config = self._chain.config
-        route = next((route for route in config.routes if route.hint == hint), None)
-        if route is not None and route.model_provider != config.default_provider:
-            return ReliableModelProvider(self._chain, Ask(hint=hint))
-        return ReliableModelProvider(self._chain, Ask(hint=hint, model=self._model))
+        return self._provider(Ask(hint=hint))
+
+    def _provider(self, ask: Ask) -> ReliableModelProvider:
+        """With the construction override where the configuration's primary answers, and nobody chose another model."""
+        entry = self._chain.entry(ask, None, told=False)
+        config, hint = entry.now.config, entry.ask.hint
+        target = next((route.model_provider for route in config.routes if route.hint == hint), config.default_provider)
+        if entry.ask.start is None and target == config.default_provider:
+            ask = replace(ask, model=self._model)
+        return ReliableModelProvider(self._chain, ask)
 
     async def chat(self, prompt: Prompt, *, model: str | None = None, **options: Any) -> Completion:
         """One answer from the domain that ``model`` selects; a failing target does not spill into another.
@@ -105,6 +114,7 @@ class RouterModelProvider:
         """The same as events; see :meth:`zc_notebooks.Chain.stream`."""
         return self.resolve(model).stream(prompt, model=model, **options)
 
+    @safe_repr
     def __repr__(self) -> str:
         hints = ", ".join(f"{HINT}{route.hint}" for route in self._chain.config.routes) or "no hints"
         return f"RouterModelProvider({counted(len(self.targets), 'target')}, {hints})"
