@@ -263,6 +263,38 @@ def test_a_choice_that_left_the_configuration_is_a_sentence(house: Make) -> None
         one.chain.ask_sync(SIMPLE)
 
 
+@pytest.mark.parametrize("scope", ["session", "agent"])
+def test_a_choice_that_is_refused_changes_nothing(house: Make, scope: Scope) -> None:
+    """The user's file is damaged, so nobody knows what comes first: what the scope held before stays."""
+    one = house()
+    one.chain.use(THIRD, scope=scope)
+    file = ChoiceFile(one.chain.config)
+    file.path.parent.mkdir(parents=True)
+    file.path.write_bytes(b"{")
+    with pytest.raises(zc.ConfigError, match="damaged"):
+        one.chain.use(CLOUD, scope=scope)
+    one.chain.use("auto", scope="user")
+    assert str(one.chain.in_use()) == f"{THIRD}/dear (scope {scope})"
+    one.chain.use("auto", scope=scope)
+
+
+def test_auto_is_never_refused(house: Make) -> None:
+    """Choices in two scopes that left the configuration can be given back one after the other, in either order."""
+    one = house()
+    for scope in ("user", "session"):
+        one.chain.use(CLOUD, scope=scope)
+    profiles = {ref: item for ref, item in one.chain.config.profiles.items() if ref != CLOUD}
+    changed = msgspec.structs.replace(one.chain.config, profiles=profiles, routes=(), effort=None)
+    one.chain.live.held = one.chain.live.held._replace(config=changed)
+    used = one.chain.use("auto", scope="session")
+    assert (used.choice, used.standing) == (None, None)
+    assert str(used).startswith(
+        f"session: nothing is chosen; {CLOUD}/large, chosen in the scope user, is no configured"
+    )
+    one.chain.use("auto", scope="user")
+    assert one.chain.in_use() is None
+
+
 def test_a_folder_that_cannot_be_written_is_a_sentence(house: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """The state folder is a file."""
     one = house()

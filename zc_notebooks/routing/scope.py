@@ -97,31 +97,34 @@ class Overrides:
         Raises:
             ConfigError: It is not configured any more.
         """
-        found = dict(self.snapshot(config) if known is None else known)
-        if known is not None:
-            found.pop("agent", None)
-            if (own := self.agent) is not None:
-                found["agent"] = own
-        for scope in SCOPES:
-            if scope in found:
-                return Standing(scope=scope, choice=_configured(config, scope, found[scope]))
-        return None
+        return _first(config, self.snapshot(config) if known is None else {**known, "agent": self.agent})
 
     def use(self, config: Config, text: str, scope: Scope) -> Used:
-        """Makes a choice, or with ``auto`` gives it back. Raises :class:`ConfigError` when it cannot be called."""
+        """Makes a choice, or with ``auto`` gives it back.
+
+        Raises:
+            ConfigError: It cannot be called, or nobody knows what comes before it; then nothing has changed.
+        """
         if scope not in SCOPES:
             raise ConfigError(f"the scope {scope!r} does not exist (one of {', '.join(SCOPES)})")
         named = None if text.strip().casefold() == AUTO else read_choice(config, text)
         is_default = named is not None and named == default_choice(config)
-        before = self._before(config, scope)
         kept = None if is_default else named
+        standing, trouble = None, ""
+        try:
+            others = {other: self.held(config, other) for other in SCOPES if other != scope}
+            standing = _first(config, {**others, scope: kept})
+        except ConfigError as error:
+            if kept is not None:
+                raise
+            trouble = str(error)
+        before = self._before(config, scope)
         self._put(config, scope, kept)
-        standing = self.standing(config)
         return Used(
             scope=scope,
             choice=kept,
             standing=standing,
-            sentence=_sentence(config, scope, named, kept, standing),
+            sentence=_cleared(scope, named, trouble) if trouble else _sentence(config, scope, named, kept, standing),
             undo=lambda: self._put(config, scope, before),
         )
 
@@ -147,6 +150,15 @@ class Overrides:
             _AGENT.set(others if choice is None else {**others, self: choice})
 
 
+def _first(config: Config, held: Mapping[Scope, Choice | None]) -> Standing | None:
+    """The choice of the first scope that holds one. Raises :class:`ConfigError` where it is not configured."""
+    for scope in SCOPES:
+        choice = held.get(scope)
+        if choice is not None:
+            return Standing(scope=scope, choice=_configured(config, scope, choice))
+    return None
+
+
 def _configured(config: Config, scope: Scope, choice: Choice) -> Choice:
     if choice.ref not in config.profiles:
         way_out = "zc use auto" if scope == "user" else f'chain.use("auto", scope="{scope}")'
@@ -163,11 +175,15 @@ def _sentence(
         if standing is None or standing.scope == scope:
             return f"{scope}: {kept} is asked first until `auto`" + _unclassified(config)
         return f"{scope}: {kept} is kept, but {standing} comes first and stays in effect until `auto` there"
-    cleared = f"{named} is the default, so nothing is chosen" if named is not None else "nothing is chosen"
     if standing is not None:
-        return f"{scope}: {cleared}; {standing} stays in effect until `auto` there"
+        return _cleared(scope, named, f"{standing} stays in effect until `auto` there")
     back = "each turn is judged by its effort" if config.effort is not None else "the configuration's own order holds"
-    return f"{scope}: {cleared}; {back}"
+    return _cleared(scope, named, back)
+
+
+def _cleared(scope: Scope, named: Choice | None, now: str) -> str:
+    cleared = f"{named} is the default, so nothing is chosen" if named is not None else "nothing is chosen"
+    return f"{scope}: {cleared}; {now}"
 
 
 def _unclassified(config: Config) -> str:
