@@ -25,11 +25,11 @@ class Choice(Record, frozen=True, kw_only=True):
     """A profile, and the model to ask it for."""
 
     ref: str
-    model: str | None = None
-    """``None`` is the profile's own."""
+    model: str
+    """Where none was named, the one the profile had at that time: a later edit of the profile does not change it."""
 
     def __str__(self) -> str:
-        return self.ref if self.model is None else f"{self.ref}/{self.model}"
+        return f"{self.ref}/{self.model}"
 
 
 def read_choice(config: Config, text: str, model: str | None = None) -> Choice:
@@ -53,7 +53,7 @@ class _Kept(msgspec.Struct, kw_only=True):
 
     config: str
     ref: str
-    model: str | None = None
+    model: str
 
 
 class ChoiceFile:
