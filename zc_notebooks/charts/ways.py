@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from zc_notebooks.charts.drawing import INK, PALE, data_of, dress, empty
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _APART: Final = 6
 """Percent between two names."""
+_HIGHEST: Final = 104.0
+"""Where a name can stand at most, in percent."""
 _FLOWS: Final = 12
 """Bands of a flow; what is beyond is said in its title and its words."""
 _STEPS: Final = 24
@@ -60,34 +63,33 @@ def reachability_chart(
         "p50_s:Q",
         title="seconds to the end of an answer: median, line to 95 %",
         axis=alt.Axis(tickCount=6),
-        scale=alt.Scale(domain=[0, longest * 1.25 or 1.0], nice=False),
+        scale=alt.Scale(domain=[0, longest * 1.5 or 1.0], nice=False),  # room for the names
     )
     base = alt.Chart(data_of(drawn)).encode(x=x, y=y, tooltip=["name:N", "percent:Q", "p50_s:Q", "p95_s:Q", "judged:Q"])
     size = alt.Size("judged:Q", scale=alt.Scale(type="sqrt", rangeMin=40, rangeMax=400), legend=None)
     layers = [
         base.mark_rule(color="#8A8A8A", strokeWidth=2).encode(x2="p95_s:Q"),
         base.mark_point(filled=True, color="#0072B2", stroke=INK, strokeWidth=0.7, opacity=0.85).encode(size=size),
-        base.mark_text(align="left", dx=13, color=INK, fontSize=11).encode(y=alt.Y("label_at:Q"), text="name:N"),
+        base.mark_text(align="left", baseline="middle", dx=11, color=INK, fontSize=11).encode(
+            x=alt.X("p95_s:Q"), y=alt.Y("label_at:Q"), text="name:N"
+        ),
     ]
     return dress(layers, title, told, height=240)
 
 
 def _apart(points: pl.DataFrame) -> pl.DataFrame:
-    """Heights for the names, so that those of near points do not lie on each other."""
+    """Heights for the names: those of their points, moved as little as keeps them from lying on each other."""
     import polars as pl
 
-    taken: list[tuple[float, float]] = []
-    heights: dict[str, float] = {}
-    width = max(float(value) for value in points["p95_s"]) * 0.45
-    for name, x, y in (
-        points.sort("percent", "name", descending=[True, False]).select("name", "p50_s", "percent").rows()
-    ):
-        place = y + 4
-        while any(abs(place - other) < _APART and abs(x - left) < width for left, other in taken):
-            place -= _APART
-        taken.append((x, place))
-        heights[name] = place
-    return points.with_columns(pl.Series("label_at", [heights[name] for name in points["name"]]))
+    points = points.sort("percent", "name", descending=[True, False])
+    heights = [float(value) for value in points["percent"]]
+    for _ in range(len(heights) ** 2):
+        for upper, lower in pairwise(range(len(heights))):
+            if (over := _APART - (heights[upper] - heights[lower])) > 0:
+                heights[upper] += over / 2
+                heights[lower] -= over / 2
+    lift = max(heights[0] - _HIGHEST, 0.0)
+    return points.with_columns(pl.Series("label_at", [height - lift for height in heights]))
 
 
 def _told_points(points: pl.DataFrame) -> str:
