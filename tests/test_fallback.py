@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import zc_notebooks as zc
+from zc_notebooks.config.load import parse_config
 from zc_notebooks.fallback import Candidate
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import HttpRequest, HttpResponse
@@ -95,6 +96,22 @@ def test_the_payload_is_made_for_each_candidate() -> None:
     call(wires, payload_for=payload)
     assert [b"for groq" in wires.requests[0].body, b"for mistral" in wires.requests[1].body] == [True, True]
     assert b'"model":"m2"' in wires.requests[1].body
+
+
+@pytest.mark.parametrize("budget", ["", "[borders]\nbudget_call_usd = 1\nunknown_price = 'allow'\n"])
+def test_the_payload_is_made_once_for_each_attempt(tmp_path: Path, budget: str) -> None:
+    """What was made is what is sent, retries included, also where a budget has looked at it before."""
+    made: list[str] = []
+
+    def payload(candidate: Candidate) -> str:
+        made.append(f"number {len(made)} for {candidate.provider}")
+        return made[-1]
+
+    wires = Wires(groq=chat_error(503, "busy"), mistral=chat_answer("m"))
+    config = parse_config(budget, base_dir=tmp_path, source="zc.toml")
+    call(wires, chain=CHAIN[:2], payload_for=payload, config=config)
+    sent = [next(words for words in made if words.encode() in request.body) for request in wires.requests]
+    assert sorted(sent) == sorted(made)
 
 
 def test_rows_go_to_a_ledger_when_asked(tmp_path: Path) -> None:

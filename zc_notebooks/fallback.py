@@ -140,8 +140,8 @@ class _Payloads:
 
     def __init__(self, payload_for: Callable[[Candidate], Any], links: Sequence[Candidate]) -> None:
         self._payload_for = payload_for
-        self._next: dict[Candidate, ChatRequest] = {}
-        self.first = self.request(links[0])
+        self.first = self._made(links[0])
+        self._next = {links[0]: self.first}
 
     def next(self, variant: Variant) -> ChatRequest:
         """What the next attempt will ask: a budget looks at it first, the attempt then takes it."""
