@@ -247,6 +247,22 @@ def test_what_cannot_be_settled_now_is_settled_later(purse: Spending, path: Path
     assert purse.sums()[0] == (11, 1, 0)
 
 
+def test_a_file_system_without_links(purse: Spending, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is made in place, the owner's alone as ever, and shared; nothing is left beside it."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr("os.link", refuse)
+    purse.settle(reserve(purse), 1)
+    other = Spending(path, clock=ManualClock())
+    assert other.sums()[0] == (1, 0, 0)
+    other.close()
+    assert {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.glob("*spend*")} == {
+        f"spend.sqlite{suffix}": 0o600 for suffix in ("", "-wal", "-shm")
+    }
+
+
 @pytest.mark.parametrize("how", ["removed", "replaced"])
 def test_a_file_that_is_taken_away_in_use(tmp_path: Path, purse: Spending, path: Path, how: str) -> None:
     """What runs is settled in the new file; a warning says that what was spent before no longer counts."""

@@ -95,7 +95,7 @@ def _make(path: Path) -> None:
             _prepare(connection)
         finally:
             connection.close()
-        with suppress(FileExistsError):
+        with suppress(OSError):  # another process was first, or files cannot be linked here: then it is made in place
             os.link(name, path)
     finally:
         for suffix in ("", "-wal", "-shm"):
