@@ -11,8 +11,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -129,6 +129,25 @@ def patiently(act: Callable[[], T], *, briefly: bool = False, for_s: float | Non
 def begin(connection: sqlite3.Connection, *, briefly: bool = False) -> None:
     """Takes the one write lock."""
     patiently(lambda: connection.execute("BEGIN IMMEDIATE"), briefly=briefly)
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """Ends a transaction that will not be committed, if there is one."""
+    if connection.in_transaction:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, *, briefly: bool = False) -> Iterator[None]:
+    """The block under the one write lock; it is committed as a whole, or not at all."""
+    begin(connection, briefly=briefly)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        roll_back(connection)
+        raise
 
 
 def claim(connection: sqlite3.Connection, application_id: int) -> bool:

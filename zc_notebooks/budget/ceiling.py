@@ -44,15 +44,18 @@ class Ceiling(Record, frozen=True, kw_only=True):
     """Nano-dollars; a lower bound when something is :attr:`missing`."""
     missing: Literal["price", "answer"] | None = None
     """What is not known: the price, or how long an answer can get."""
-    free: bool = False
-    """The price is known and zero."""
+
+    @property
+    def free(self) -> bool:
+        """Whether it is known to cost nothing."""
+        return self.nano == 0 and self.missing is None
 
 
 def ceiling(variant: Variant, request: ChatRequest, *, max_tokens: int | None, at: datetime) -> Ceiling:
     """The highest cost of asking ``variant`` for ``request`` at ``at``."""
     profile, model = variant.entry.profile, variant.model
     if highest(profile, model, _UNLIMITED, _UNLIMITED, at) == 0:
-        return Ceiling(free=True)
+        return Ceiling()
     # as a stream, whose body is the longer one
     body = prepare(variant, _without_images(request), stream=True, max_tokens=max_tokens).request.body
     into = input_tokens(body, request)

@@ -6,6 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
+from msgspec.structs import replace
+
 from zc_notebooks.budget.amounts import dollars, usd
 from zc_notebooks.budget.spend_file import Sums
 from zc_notebooks.budget.spending import PeriodName, Spending, Unusable, fresh_at
@@ -85,26 +87,24 @@ class Budget(Record, Shown, Keyed[PeriodBudget], frozen=True, kw_only=True):
 
 def report(borders: Borders, spending: Spending, at: datetime) -> Budget:
     """The budgets now. Without a limit for day or month nothing is read."""
-    limits = {"day": borders.budget_day_usd, "month": borders.budget_month_usd}
     made = Budget(at=at, call_usd=borders.budget_call_usd, unknown_price=borders.unknown_price)
-    if all(limit is None for limit in limits.values()):
+    if borders.budget_day_usd is None and borders.budget_month_usd is None:
         return made
     try:
         day, month = spending.sums()
     except Unusable as error:
-        return Budget(at=at, call_usd=made.call_usd, unknown_price=made.unknown_price, problem=str(error))
-    periods = (_period("day", limits["day"], day, at), _period("month", limits["month"], month, at))
-    return Budget(at=at, call_usd=made.call_usd, unknown_price=made.unknown_price, periods=periods)
+        return replace(made, problem=str(error))
+    periods = _period("day", borders.budget_day_usd, day, at), _period("month", borders.budget_month_usd, month, at)
+    return replace(made, periods=periods)
 
 
 def _period(name: PeriodName, limit: Decimal | None, sums: Sums, at: datetime) -> PeriodBudget:
-    used = usd(sums.spent) + usd(sums.reserved)
     return PeriodBudget(
         period=name,
         limit_usd=limit,
         spent_usd=usd(sums.spent),
         reserved_usd=usd(sums.reserved),
-        left_usd=None if limit is None else max(limit - used, Decimal(0)),
+        left_usd=None if limit is None else max(limit - usd(sums.spent + sums.reserved), Decimal(0)),
         fresh_at=fresh_at(name, at),
         at_least=sums.unknown > 0,
     )

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from zc_notebooks.budget.amounts import MOST
 from zc_notebooks.records import Record
-from zc_notebooks.shared_file import begin, claim, connect, open_file, use_log
+from zc_notebooks.shared_file import claim, connect, open_file, transaction, use_log
 
 APPLICATION_ID: Final = 0x7A636D24  # "zcm$"
 _TABLES: Final = """
@@ -107,22 +107,10 @@ def _prepare(connection: sqlite3.Connection) -> None:
     use_log(connection)
     if mine:
         return
-    begin(connection)
-    try:
+    with transaction(connection):
         for statement in _TABLES.split(";")[:-1]:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        connection.execute("COMMIT")
-    except BaseException:
-        roll_back(connection)
-        raise
-
-
-def roll_back(connection: sqlite3.Connection) -> None:
-    """Ends a transaction that will not be committed."""
-    if connection.in_transaction:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
 
 
 def sums(connection: sqlite3.Connection, day: str) -> tuple[Sums, Sums]:

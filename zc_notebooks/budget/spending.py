@@ -139,16 +139,11 @@ class Spending:
     def _locked(self, connection: sqlite3.Connection, act: Callable[[sqlite3.Connection], T]) -> T:
         """``act`` in one transaction, after everything that waits to be written."""
         waiting = tuple(self._pending)
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with shared_file.transaction(connection, briefly=True):
             for settled in waiting:
                 spend_file.settle(connection, settled)
             result = act(connection)
             spend_file.purge(connection, self._day())
-            connection.execute("COMMIT")
-        except BaseException:
-            spend_file.roll_back(connection)
-            raise
         for _ in waiting:
             self._pending.popleft()
         return result

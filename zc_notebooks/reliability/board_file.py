@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, cast, get_args
@@ -16,7 +15,7 @@ from typing import Any, Final, cast, get_args
 from zc_notebooks.records import Mark, MarkKey, Reason, ResetSource
 from zc_notebooks.reliability.board import Board, Seen
 from zc_notebooks.reliability.mark_rules import MAX_AHEAD, Row
-from zc_notebooks.shared_file import ForeignFile, begin, claim, one, open_file, use_log
+from zc_notebooks.shared_file import ForeignFile, claim, one, open_file, transaction, use_log
 
 APPLICATION_ID: Final = 0x7A636D6B  # "zcmk"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,8 +65,7 @@ def _missing(connection: sqlite3.Connection) -> bool:
 
 
 def _make_tables(connection: sqlite3.Connection, *, briefly: bool) -> None:
-    begin(connection, briefly=briefly)
-    try:
+    with transaction(connection, briefly=briefly):
         for table, fields in _TABLES.items():
             columns = ", ".join(f"{name} {kind}" for name, kind in fields.items())
             connection.execute(
@@ -79,11 +77,6 @@ def _make_tables(connection: sqlite3.Connection, *, briefly: bool) -> None:
         if not file_id(connection):
             connection.execute(f"PRAGMA user_version={1 + secrets.randbelow(2**31 - 1)}")
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
 
 
 def file_id(connection: sqlite3.Connection) -> int:

@@ -278,9 +278,8 @@ class BoardStore:
     def _rollback(self) -> None:
         """Ends a transaction that will not be committed; the snapshot is read again next time."""
         self._version = -1
-        if self._connection is not None and self._connection.in_transaction:
-            with suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
+        if self._connection is not None:
+            shared_file.roll_back(self._connection)
 
     def _disconnect(self) -> None:
         if self._connection is not None:
