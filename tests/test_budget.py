@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -11,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import zc_notebooks as zc
@@ -148,7 +150,18 @@ def test_a_call_narrows_its_budget_and_never_widens_it(tmp_path: Path, enter: Ca
     assert plain.called == []
 
 
-@pytest.mark.parametrize("value", [-0.01, float("nan"), float("inf"), True, "1", "x", [1], Decimal("-1")])
+@pytest.mark.parametrize("value", [np.float64(0.001), np.float32(0.002), np.int64(0)])
+def test_a_budget_that_numpy_counted(tmp_path: Path, value: Any) -> None:
+    """It is the number it shows: a frame's column gives such ones."""
+    fleet = fleet_of(tmp_path, chain_toml("a", **DEAR))
+    exact = f"${value!s}" if value else "$0.00"
+    with pytest.raises(zc.NoPermittedCandidate, match=re.escape(f"budget_usd: {exact} of {exact} left")):
+        ask(fleet, budget_usd=value)
+
+
+@pytest.mark.parametrize(
+    "value", [-0.01, float("nan"), float("inf"), True, np.True_, np.float64(-1), "1", "x", [1], 1j, Decimal("-1")]
+)
 def test_a_budget_that_is_no_amount(tmp_path: Path, value: Any) -> None:
     """One sentence, before anything is sent."""
     fleet = fleet_of(tmp_path, chain_toml("a"))

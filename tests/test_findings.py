@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import zc_notebooks as zc
@@ -146,6 +147,11 @@ def test_a_configuration_without_a_start_is_a_warning(tmp_path: Path) -> None:
     assert [warning.code for warning in checked.warnings] == ["no_start"]
     path.write_text('default_provider = "custom.a"\n' + profile("a"), encoding="utf-8")
     assert check_file(path, KEYS).warnings == ()
+
+
+def test_a_time_limit_that_numpy_counted(tmp_path: Path) -> None:
+    """A whole number of any kind is one."""
+    assert fleet_of(tmp_path).chain.ask_sync("hello", timeout_s=np.int64(5)).text == "42"
 
 
 @pytest.mark.parametrize("seconds", ["5", float("nan"), float("inf"), 0, -1, True])

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Real
 from typing import Literal, Self
 
 from msgspec.structs import replace
@@ -158,7 +159,7 @@ def begin(
 
 def _seconds(timeout_s: object) -> float:
     """Raises :class:`InvalidRequest` for what is no length of time."""
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real) or not 0 < float(timeout_s) < math.inf:
         raise InvalidRequest(f"timeout_s={timeout_s!r} is no number of seconds above 0")
     return float(timeout_s)
 

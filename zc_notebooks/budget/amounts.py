@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
+from numbers import Number
 from typing import Final
 
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -34,13 +35,17 @@ def dollars(amount: Decimal | int) -> str:
 
 
 def asked(value: object) -> Decimal | None:
-    """A call's own ``budget_usd``. Raises :class:`~zc_notebooks.prompt_parts.InvalidRequest` when it is no amount."""
+    """A call's own ``budget_usd``: a number of any kind, exactly as it is shown.
+
+    Raises:
+        InvalidRequest: It is no amount.
+    """
     if value is None:
         return None
     try:
-        given = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, InvalidOperation):
+        given = Decimal("NaN" if isinstance(value, bool) or not isinstance(value, Number) else str(value))
+    except InvalidOperation:
         given = Decimal("NaN")
-    if isinstance(value, bool | str | tuple | list) or not given.is_finite() or given < 0:
+    if not given.is_finite() or given < 0:
         raise InvalidRequest(f"budget_usd: expected an amount of US dollars of 0 or more, got {value!r:.40}")
     return given
