@@ -24,13 +24,13 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import pytest
 
-from tests.bench.labs import OUTAGES, bursts, hours, run
+from tests.bench.labs import OUTAGES, Ran, bursts, hours, run
 from zc_notebooks.bench.replay import Figures, Replay
 from zc_notebooks.lab.scenario import Scenario, load_scenario, parse_scenario
 
@@ -91,6 +91,20 @@ def scenario(name: str) -> Scenario:
     return parse_scenario(OUTAGES) if name == "outages" else load_scenario(name)
 
 
+Runs = Callable[[str, Sequence[float], Sequence[str]], Ran]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Runs a workload through an order; the same one once, however many tests ask about it."""
+
+    @cache
+    def once(name: str, gaps_s: tuple[float, ...], order: tuple[str, ...]) -> Ran:
+        return run(scenario(name), tmp_path_factory.mktemp("ran"), gaps_s=gaps_s, order=order)
+
+    return lambda name, gaps_s, order: once(name, tuple(gaps_s), tuple(order))
+
+
 def names(spec: Scenario, order: Sequence[str]) -> list[str]:
     """The order as a chain of refs and models."""
     found = [spec.provider(name) for name in order]
@@ -111,13 +125,13 @@ def assert_bounds_cover(found: Replay, truth: Figures) -> None:
 
 
 @pytest.mark.parametrize("name", TRIALS)
-def test_the_prediction_against_the_other_order_really_run(name: str, tmp_path: Path) -> None:
+def test_the_prediction_against_the_other_order_really_run(name: str, runs: Runs) -> None:
     """The estimate lies within the stated tolerance of the truth, the bounds cover it, and the coverage adds up."""
     trial = TRIALS[name]
     spec = scenario(trial.scenario)
-    first = run(spec, tmp_path, gaps_s=trial.gaps_s, order=trial.order)
+    first = runs(trial.scenario, trial.gaps_s, trial.order)
     found = first.predict(names(spec, trial.other))
-    truth = run(spec, tmp_path, gaps_s=trial.gaps_s, order=trial.other).figures
+    truth = runs(trial.scenario, trial.gaps_s, trial.other).figures
     estimate, coverage = found.would_have, found.coverage
     cost, true_cost = float(estimate.cost_usd or 0), float(truth.cost_usd or 0)
     off = f"availability {estimate.availability - truth.availability:+.4f}, hops {estimate.hops}/{truth.hops}, "
@@ -131,11 +145,11 @@ def test_the_prediction_against_the_other_order_really_run(name: str, tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["free tiers, another order", "failures by chance", "outages, the last one first"])
-def test_the_same_order_is_what_happened(name: str, tmp_path: Path) -> None:
+def test_the_same_order_is_what_happened(name: str, runs: Runs) -> None:
     """With nothing changed the replay gives back who served, what it cost, and every hop and wait; all observed."""
     trial = TRIALS[name]
     spec = scenario(trial.scenario)
-    first = run(spec, tmp_path, gaps_s=trial.gaps_s, order=trial.order)
+    first = runs(trial.scenario, trial.gaps_s, trial.order)
     found = first.predict(names(spec, trial.order))
     assert [call.would_have_served for call in found.calls] == [call.served for call in found.calls]
     really, would = found.really, found.would_have
@@ -144,12 +158,12 @@ def test_the_same_order_is_what_happened(name: str, tmp_path: Path) -> None:
     assert found.coverage.share("observed") == 1.0
 
 
-def test_nobody_knows_whom_nobody_asked(tmp_path: Path) -> None:
+def test_nobody_knows_whom_nobody_asked(runs: Runs) -> None:
     """A free candidate that was never asked: the bounds run from nothing to everything and cover the truth."""
     gaps = hours(20, 900)
-    first = run("keys", tmp_path, gaps_s=gaps, order=("deepseek", "google"))
+    first = runs("keys", gaps, ("deepseek", "google"))
     found = first.predict(names(load_scenario("keys"), ("google",)))
-    truth = run("keys", tmp_path, gaps_s=gaps, order=("google",)).figures
+    truth = runs("keys", gaps, ("google",)).figures
     assert found.coverage.share("unknown") == 1.0
     assert found.would_have.answered == 0
     assert found.bounds.availability == (0.0, 1.0)

@@ -22,6 +22,7 @@ from tests.ledger.rows import NOON, row
 from tests.ledger.test_read import rows as any_rows
 from zc_notebooks.errors import LedgerError
 from zc_notebooks.ledger import compact as compacting
+from zc_notebooks.ledger import listing
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.ledger.columns import frame_of_rows
 from zc_notebooks.ledger.compact import compact
@@ -333,8 +334,9 @@ def test_a_folder_removed_under_a_compaction_is_one_sentence(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("step", range(len(STEPS)))
-def test_a_reader_sees_every_row_once_at_every_step(tmp_path: Path, step: int) -> None:
+def test_a_reader_sees_every_row_once_at_every_step(tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Open readers and new ones, before and after each step of a compaction that goes on."""
+    monkeypatch.setattr(listing, "_WAIT_S", 0.01)  # for a compaction that replaces files, and waits for this reader
     expected = folder_with_history(tmp_path)
     open_since, seen = Ledger(tmp_path), []
 

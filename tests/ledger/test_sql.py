@@ -20,10 +20,11 @@ from zc_notebooks.ledger.row import DUCKDB_TYPES
 from zc_notebooks.ledger.views import DERIVED, VIEWS, view_sql
 
 
-@pytest.fixture(params=["json lines", "parquet"])
-def ledger(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ledger]:
-    """A refusal, a skip and an answer of one call, in both forms rows have."""
-    writer = LedgerWriter(tmp_path / "ledger")
+@pytest.fixture(scope="module", params=["json lines", "parquet"])
+def ledger(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    """A refusal, a skip and an answer of one call, in both forms rows have. Whatever is asked of it, it stays so."""
+    folder = tmp_path_factory.mktemp("ledger")
+    writer = LedgerWriter(folder)
     refused = {"status": "http_429", "reason": "daily_limit", "input_tokens": 0, "output_tokens": 0, "secs": 0.13}
     writer.write(row("a", 0, cost_usd=0.0, **refused))
     writer.write(row("a", 1, provider_ref="b.one", kind="skip", status="skipped_cooldown", failover=True))
@@ -38,8 +39,8 @@ def ledger(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ledger]:
     writer.write(row("a", 2, t=NOON + timedelta(seconds=2), provider_ref="c.two", **answered))
     writer.close()
     if request.param == "parquet":
-        compact(tmp_path / "ledger")
-    opened = Ledger(tmp_path / "ledger")
+        compact(folder)
+    opened = Ledger(folder)
     yield opened
     opened.close()
 
@@ -195,7 +196,7 @@ def test_a_reader_may_not_write_or_read_anything_else(ledger: Ledger, tmp_path: 
     frame = pl.DataFrame({"x": [1]})  # a query must not see the caller's variables
     before = ledger.attempts()
     with pytest.raises(LedgerError) as failed:
-        ledger.sql(query.format(out=out, secret=secret, folder=tmp_path / "ledger"))
+        ledger.sql(query.format(out=out, secret=secret, folder=ledger.folder))
     assert "\n" not in str(failed.value)
     assert "planted" not in str(failed.value)
     assert list(out.iterdir()) == []

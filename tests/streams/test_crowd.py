@@ -159,12 +159,12 @@ class Crowd:
 # -- the listeners ---------------------------------------------------------------------------------------------------
 
 
-def chain_of(folder: Path, server: RawServer, name: str, idle_s: float) -> zc.Chain:
+def chain_of(folder: Path, server: RawServer, name: str, *, idle_s: float = 60, first_token_s: float = 60) -> zc.Chain:
     """A primary and a backup on the same server; nobody else's time limits."""
     toml = ""
     for who in "ab":
         toml += f'[providers.custom.{who}]\nuri = "{server.url}"\nmodel = "m"\napi_key_env = "KEY_{who.upper()}"\n'
-        toml += f"idle_timeout_s = {idle_s}\nfirst_token_timeout_s = 10\nread_timeout_s = 60\n"
+        toml += f"idle_timeout_s = {idle_s}\nfirst_token_timeout_s = {first_token_s}\nread_timeout_s = 60\n"
     toml += '[[chain]]\nprovider = "custom.a"\n[[chain]]\nprovider = "custom.b"\n[reliability]\nprovider_retries = 0\n'
     config = parse_config(toml, base_dir=folder)
     return zc.Chain(config, ledger=folder / name, marks=Marks(None, clock=SystemClock()), environ=KEYS)
@@ -248,13 +248,16 @@ def test_a_crowd_with_random_cuts(tmp_path: Path, traced: Any) -> None:
         sockets, tasks = open_sockets(), len(asyncio.all_tasks())
         async with raw_server(crowd.answer) as server:
             async with (
-                chain_of(tmp_path, server, "patient", 60) as patient,
-                chain_of(tmp_path, server, "strict", IDLE_S) as strict,
+                chain_of(tmp_path, server, "patient") as patient,
+                chain_of(tmp_path, server, "strict", idle_s=IDLE_S) as strict,
+                chain_of(tmp_path, server, "hasty", first_token_s=IDLE_S) as hasty,
             ):
-                chains = [strict if case.end == "stall" else patient for case in crowd.members]
+                stalling = {True: strict, False: hasty}  # who has something to say gets all the time to begin
+                chains = [stalling[case.words > 0] if case.end == "stall" else patient for case in crowd.members]
                 await asyncio.gather(*map(listen, chains, crowd.members))
                 await until(lambda: all(writer.is_closing() for writer in crowd.stalled))  # before the client closes
-                written = sum(chain.ledger.attempts().filter(kind="attempt").height for chain in (patient, strict))
+                ledgers = [chain.ledger.attempts() for chain in (patient, strict, hasty)]
+                written = sum(ledger.filter(kind="attempt").height for ledger in ledgers)
             attempts = sum(row.kind == "attempt" for case in crowd.members for row in case.attempts)
             assert len(server.requests) == attempts == written
             assert server.most_open > CROWD * 0.9
