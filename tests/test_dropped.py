@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import zc_notebooks as zc
+from tests.open_files import FOLDER, open_files
 from tests.test_budget_file import NONE
 from zc_notebooks.budget.spending import Spending
 from zc_notebooks.clock import SystemClock
@@ -18,11 +18,7 @@ from zc_notebooks.lab import Lab
 
 def _open_files() -> set[str]:
     """The files with a name that this process has open."""
-    held = set()
-    for link in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):  # the folder's own descriptor
-            held.add(str(link.readlink()))
-    return {name for name in held if name.startswith("/") and not name.startswith("/dev/")}
+    return {name for name in open_files().values() if name.startswith("/") and not name.startswith("/dev/")}
 
 
 def _labs_closed() -> None:
@@ -32,7 +28,7 @@ def _labs_closed() -> None:
             thread.join(10)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc here")
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="no /proc here")
 def test_a_dropped_chain_lets_its_files_go(tmp_path: Path) -> None:
     """Ledger, marks and spend file are closed with the last reference, without a warning."""
     with Lab() as lab:

@@ -132,7 +132,7 @@ def reader(folder: str, out: str, trouble: Trouble) -> None:
 
 
 def compactor(folder: str, trouble: Trouble) -> None:
-    """Compacts without a pause; only what a full, removed or busy folder explains may go wrong."""
+    """Compacts again and again; only what a full, removed or busy folder explains may go wrong."""
     ended = _until_end_of_input()
     print("ready", flush=True)
     while not ended():

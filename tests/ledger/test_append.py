@@ -18,6 +18,7 @@ import pytest
 
 from tests import ROOT
 from tests.ledger.rows import NOON, row
+from tests.open_files import FOLDER, open_files
 from zc_notebooks.ledger.append import LedgerWarning, LedgerWriter
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.ledger.segments import parse_name
@@ -179,36 +180,25 @@ def test_a_moved_folder_keeps_its_rows(tmp_path: Path) -> None:
     assert len(lines(moved)) == 2
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="descriptors cannot be listed here")
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="descriptors cannot be listed here")
 def test_a_descriptor_taken_away_is_noticed(tmp_path: Path) -> None:
     """Code that closes all descriptors, and a file that then gets the number, do not get the rows."""
     folder, other = tmp_path / "ledger", tmp_path / "other.txt"
     writer = LedgerWriter(folder)
     writer.write(row("a"))
     segment = next(folder.iterdir())
-    number = next(int(fd.name) for fd in Path("/proc/self/fd").iterdir() if _target(fd) == str(segment))
+    number = next(number for number, file in open_files().items() if file == str(segment))
     os.close(number)
     assert writer.write(row("b"))
     file = os.open(other, os.O_RDWR | os.O_CREAT)
-    again = next(fd for fd in (int(p.name) for p in Path("/proc/self/fd").iterdir()) if _opened(fd, folder, segment))
+    others = {number: name for number, name in open_files().items() if name != str(segment)}
+    again = next(number for number, name in others.items() if name.startswith(str(folder)))
     os.dup2(file, again)
     assert writer.write(row("c"))
     assert other.read_bytes() == b""
     os.close(file)
     os.close(again)
     assert [json.loads(line)["call_id"] for line in lines(folder)].count("c") == 1
-
-
-def _target(fd: Path) -> str:
-    try:
-        return str(fd.readlink())
-    except OSError:
-        return ""
-
-
-def _opened(fd: int, folder: Path, but: Path) -> bool:
-    target = _target(Path(f"/proc/self/fd/{fd}"))
-    return target.startswith(str(folder)) and target != str(but)
 
 
 # -- folders that cannot be written ----------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def parquets(folder: Path) -> list[Path]:
 
 
 @given(st.lists(st.tuples(st.lists(any_rows, max_size=5), st.booleans()), max_size=6))
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_compaction_changes_no_value_of_any_row(tmp_path: Path, steps: list[tuple[list[AttemptRow], bool]]) -> None:
     """Segments of any rows, compacted now and then: what is read is what was written, also by an open reader."""
     folder = tmp_path / "ledger"

@@ -315,7 +315,7 @@ any_row = st.builds(
 )
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(any_row, min_size=1, max_size=6), st.integers(1, 3))
 def test_there_and_back_for_any_rows(rows: list[AttemptRow], per_call: int) -> None:
     """Whatever the rows hold, export and import give the same table."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import random
 import socket
 import struct
@@ -20,6 +19,7 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import KEYS
+from tests.open_files import FOLDER, open_files
 from tests.raw_server import RawServer, Request, chunk, raw_server, until, whole
 from zc_notebooks.clock import SystemClock
 from zc_notebooks.config.load import parse_config
@@ -220,14 +220,7 @@ def check(case: Case) -> None:
 
 def open_sockets() -> set[str]:
     """Sockets of this process by their numbers: an earlier test's may still go, and none of this one's may stay."""
-    return {link for name in Path("/proc/self/fd").iterdir() if (link := _target(name)).startswith("socket:")}
-
-
-def _target(name: Path) -> str:
-    try:
-        return os.readlink(name)  # noqa: PTH115 (Path.readlink looks at more than is there)
-    except OSError:
-        return ""
+    return {link for link in open_files().values() if link.startswith("socket:")}
 
 
 @pytest.fixture
@@ -239,7 +232,7 @@ def traced() -> Iterator[Any]:
     tracemalloc.stop()
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts sockets in /proc")
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="counts sockets in /proc")
 def test_a_crowd_with_random_cuts(tmp_path: Path, traced: Any) -> None:
     """137, 118, 125, 126: 500 at once end as specified; requests = attempts; sockets, tasks and memory come back."""
     crowd = Crowd(cases())

@@ -27,9 +27,9 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return judged((yield), "ZC_UI")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One Chromium for all tests."""
+    """One Chromium for a module's tests. While it is driven, this thread has a running loop, and no other test may."""
     if (lacking := missing("playwright")) is not None:
         pytest.skip(lacking)
     with Browser(tmp_path_factory.mktemp("chromium")) as opened:

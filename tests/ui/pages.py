@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -90,10 +91,12 @@ class Served:
             )
         end = time.monotonic() + LIMIT_MS / 1000
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > end:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.1)  # its end is noticed at once
+                end = 0.0
+            if time.monotonic() > end:
                 self.__exit__(None, None, None)
                 raise RuntimeError((self.folder / "server.log").read_text(encoding="utf-8")[-3000:])
-            time.sleep(0.1)
         return self
 
     def _answers(self) -> bool:

@@ -172,7 +172,7 @@ def there_and_back(name: WireName, family: str, request: ChatRequest, *, stream:
 
 
 @pytest.mark.parametrize(("name", "family"), WIRES)
-@settings(STEADY, max_examples=80)
+@settings(STEADY, max_examples=40)
 @given(request=requests, stream=st.booleans())
 def test_a_conversation_comes_back_as_it_was(name: WireName, family: str, request: ChatRequest, stream: bool) -> None:
     """Turns, texts, images, calls, arguments and results are the same, whatever was said in them."""
@@ -187,7 +187,7 @@ def _limit(name: WireName, request: ChatRequest) -> int | None:
 
 
 @pytest.mark.parametrize(("name", "family"), WIRES)
-@settings(STEADY, max_examples=50)
+@settings(STEADY, max_examples=25)
 @given(request=requests)
 def test_names_ids_and_tools(name: WireName, family: str, request: ChatRequest) -> None:
     """Each result names its tool, an id stays as it was where the provider takes it, and the tools are the same."""

@@ -19,7 +19,12 @@ from zc_notebooks.lab.wires import codec
 from zc_notebooks.records import WireName
 from zc_notebooks.wire.registry import wire
 
-SPOKEN: list[tuple[str, WireName]] = [(family, name) for family, known in FAMILIES.items() for name in known.paths]
+SPOKEN: list[tuple[str, WireName]] = list(
+    {
+        (repr(dialect(family)), name): (family, name) for family, known in FAMILIES.items() for name in known.paths
+    }.values()
+)
+"""A family for each dialect of each wire: several speak alike."""
 PLAN = "I will use the tools that were offered."
 """What Cohere says before its calls; it is shown as reasoning."""
 
