@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from zc_notebooks.config.keys import Missing
+from zc_notebooks.config.keys import Missing, faces
+from zc_notebooks.live_config import InForce
 from zc_notebooks.markup import counted
 from zc_notebooks.records import Mark, Profile, Record, Tier
 from zc_notebooks.reliability.quota_headers import Headroom
@@ -41,7 +42,7 @@ class ProfileStatus(Record, frozen=True, kw_only=True):
     tier: Tier
     pool: str
     key: str
-    """``found``, ``keyless``, or what is missing."""
+    """``found``, ``keyless``, or what is missing, for a call that starts here."""
     marks: tuple[Mark, ...]
     headroom: tuple[Headroom, ...]
     last: LastOutcome | None
@@ -95,8 +96,8 @@ class Status(Record, Shown, Keyed[ProfileStatus], frozen=True, kw_only=True):
 
 def status(chain: Chain) -> Status:
     """The status of every configured profile. Calls nobody."""
-    marks, last = chain.marks(), _last(chain)
-    profiles = tuple(_profile(chain, profile, marks, last) for profile in chain.config.profiles.values())
+    now, marks, last = chain.live.now(), chain.marks(), _last(chain)
+    profiles = tuple(_profile(chain, now, profile, marks, last) for profile in now.config.profiles.values())
     return Status(at=chain.clock.now(), profiles=profiles)
 
 
@@ -116,9 +117,12 @@ def _a(period: str) -> str:
     return "" if period == "unknown" else f" a {period}"
 
 
-def _profile(chain: Chain, profile: Profile, marks: tuple[Mark, ...], last: Mapping[str, LastOutcome]) -> ProfileStatus:
-    found = chain.keys.credentials(profile)
-    ids = {"-" if isinstance(item, Missing) else item.id for item in found}
+def _profile(
+    chain: Chain, now: InForce, profile: Profile, marks: tuple[Mark, ...], last: Mapping[str, LastOutcome]
+) -> ProfileStatus:
+    keys = [now.keys.credentials(face) for face in faces(now.config, profile)]
+    ids = {"-" if isinstance(item, Missing) else item.id for found in keys for item in found}
+    found = keys[0]
     usable = [item for item in found if not isinstance(item, Missing)]
     missing = "; ".join(f"{item.name} {item.reason}" for item in found if isinstance(item, Missing))
     key = missing if not usable else "keyless" if usable[0].secret is None else "found"

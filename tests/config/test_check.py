@@ -95,6 +95,24 @@ def test_wrong_keys(path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("environ", "ready", "text"),
+    [
+        ({"OPENAI_API_KEY": "planted-oooo"}, False, "ROUTED missing, OPENAI_API_KEY (environment)"),
+        ({"ROUTED": "planted-rrrr"}, True, "ROUTED (environment), OPENAI_API_KEY missing"),
+        ({"ROUTED": "sk-ant-planted"}, True, "ROUTED (environment, cannot be used), OPENAI_API_KEY missing"),
+    ],
+)
+def test_the_target_of_a_route(path: Path, environ: dict[str, str], ready: bool, text: str) -> None:
+    """Called with the route's key; its own one is for the calls that only fall back to it."""
+    key = 'api_key_env = "ROUTED"'
+    routes = f'[[model_routes]]\nhint = "h"\nmodel_provider = "openai.a"\nmodel = "m"\n{key}\n'
+    path.write_text(f'default_provider = "openai.a"\n[providers.openai.a]\nmodel = "m"\n{routes}')
+    report = check_file(path, environ)
+    assert [(item.ready, item.keys_text) for item in report.profiles] == [(ready, text)]
+    assert report.ok is ("cannot be used" not in text)
+
+
 def test_alternatives(path: Path) -> None:
     """Of a family's alternative variables those with a value are named, or all when none has one."""
     path.write_text('[providers.google.a]\nmodel = "m"')

@@ -302,6 +302,21 @@ def test_a_probe_without_the_routes_key_asks_nobody(tmp_path: Path) -> None:
     assert asked(fleet) == []
 
 
+@pytest.mark.parametrize(("keys", "key"), [(["K1"], "found"), (["OWN_B"], "K1 is not set"), ([], "K1 is not set")])
+def test_the_status_of_a_target(tmp_path: Path, keys: list[str], key: str) -> None:
+    """By the route's key, as its calls and probes; marks of both keys are its marks."""
+    environ = {name: KEYS[name] for name in [*keys, "OWN_A"]}
+    limited = {"b": [chat_error(429, "slow down")]}
+    parts = block("a"), block("b"), route("fast", "b", key="K1")
+    fleet = fleet_of(tmp_path, *parts, answers=limited, environ=environ)
+    found = fleet.chain.status()["custom.b"]
+    assert (found.key, found.words(fleet.clock.now())) == (key, "ready" if key == "found" else f"no key: {key}")
+    if key == "found":
+        with pytest.raises(AllCandidatesFailed):
+            chat(fleet, "hint:fast")
+        assert fleet.chain.status()["custom.b"].marks == tuple(fleet.chain.marks()) != ()
+
+
 # -- streams ----------------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import msgspec
 
 from zc_notebooks.config.catalogue import families
 from zc_notebooks.config.fields import sendable
-from zc_notebooks.config.keys import Found, Keyring, Missing, Where, check_prefix, default_names
+from zc_notebooks.config.keys import Found, Keyring, Missing, Where, check_prefix, default_names, faces
 from zc_notebooks.config.load import load_config
 from zc_notebooks.config.schema import Config, ConfigWarning
 from zc_notebooks.errors import ConfigError, Problem
@@ -46,6 +46,7 @@ class ProfileReport(Record, frozen=True, kw_only=True):
     ready: bool
     """Whether it could be called now: keyless, or at least one usable key."""
     keys: tuple[KeyReport, ...] = ()
+    """Those of a route to it first."""
     retired: date | None = None
     """Day from which the provider refuses every call."""
 
@@ -86,7 +87,7 @@ def check_file(path: Path | None, environ: Mapping[str, str]) -> ConfigReport:
 def check_config(config: Config, keyring: Keyring) -> ConfigReport:
     """The same for a configuration that is loaded already."""
     problems: list[Problem] = []
-    profiles = tuple(_profile(profile, keyring, problems) for profile in config.profiles.values())
+    profiles = tuple(_profile(faces(config, profile), keyring, problems) for profile in config.profiles.values())
     return ConfigReport(
         ok=not problems,
         path=None if config.path is None else str(config.path),
@@ -105,9 +106,13 @@ def _no_start(config: Config) -> tuple[ConfigWarning, ...]:
     return (ConfigWarning(code="no_start", path="default_provider", message=words),)
 
 
-def _profile(profile: Profile, keyring: Keyring, problems: list[Problem]) -> ProfileReport:
+def _profile(known: Sequence[Profile], keyring: Keyring, problems: list[Problem]) -> ProfileReport:
+    profile = known[-1]
     family = families().get(profile.family)
-    credentials = keyring.credentials(profile)
+    keys: dict[str, KeyReport] = {}
+    for face in known:
+        for report in _keys(face, keyring, problems):
+            keys.setdefault(report.name, report)
     return ProfileReport(
         ref=profile.ref,
         wire=profile.wire,
@@ -116,8 +121,8 @@ def _profile(profile: Profile, keyring: Keyring, problems: list[Problem]) -> Pro
         pool=profile.pool,
         tier=profile.tier,
         keyless=profile.keyless,
-        ready=any(not isinstance(item, Missing) for item in credentials),
-        keys=_keys(profile, keyring, problems),
+        ready=any(not isinstance(item, Missing) for item in keyring.credentials(known[0])),
+        keys=tuple(keys.values()),
         retired=None if family is None else family.retired,
     )
 

@@ -170,17 +170,23 @@ def with_key_of(route: Route, profile: Profile) -> Profile:
     return msgspec.structs.replace(profile, key_names=names, inline_key=route.inline_key, keyless=False)
 
 
+def faces(config: Config, profile: Profile) -> tuple[Profile, ...]:
+    """The profile as it is called: as a target first, then as a fallback, which has the profile's own keys.
+
+    A target's key is that of the first route naming it that supplies one (spec 9).
+    """
+    routes = (route for route in config.routes if route.model_provider == profile.ref)
+    routed = [with_key_of(route, profile) for route in routes if route.api_key_env or route.inline_key]
+    return *routed[:1], profile
+
+
 def foreign_keys(config: Config, keys: Keyring) -> list[Problem]:
     """The keys of a configuration that have another vendor's form: they must not be sent to the wrong address."""
-    routed = [
-        with_key_of(route, config.profiles[route.model_provider])
-        for route in config.routes
-        if route.api_key_env or route.inline_key
-    ]
     return [
         problem
-        for profile in (*config.profiles.values(), *routed)
-        for item in keys.credentials(profile)
+        for profile in config.profiles.values()
+        for face in faces(config, profile)
+        for item in keys.credentials(face)
         if isinstance(item, Credential) and item.secret is not None
         if (problem := check_prefix(profile, item.secret, item.name)) is not None
     ]

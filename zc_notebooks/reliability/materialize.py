@@ -8,7 +8,7 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
-from zc_notebooks.config.keys import Missing, with_key_of
+from zc_notebooks.config.keys import Missing, faces
 from zc_notebooks.config.schema import Config, Route
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import Credential, Entry, Plan, Profile, Pruned, Record, Variant
@@ -192,14 +192,10 @@ def _graph(config: Config, ref: str, override: str | None, wanted: str | None) -
 
 
 def _with_route_key(config: Config, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """The start's credential: the first route naming it that supplies a key, else its profile's own (spec 9)."""
+    """The start's credential is a target's."""
     ref = entries[0].ref
-    for route in config.routes:
-        if route.model_provider != ref or not (route.api_key_env or route.inline_key):
-            continue
-        own = with_key_of(route, config.profiles[ref])
-        return tuple(msgspec.structs.replace(entry, profile=own) if entry.ref == ref else entry for entry in entries)
-    return entries
+    target = faces(config, config.profiles[ref])[0]
+    return tuple(msgspec.structs.replace(entry, profile=target) if entry.ref == ref else entry for entry in entries)
 
 
 # -- credentials ----------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class RouterModelProvider:
     """
 
     def __init__(self, chain: Chain, *, model: str | None = None) -> None:
-        require_targets(chain.config, chain.keys)
+        require_targets(*chain.live.now())
         self._chain = chain
         self._model = model or None
 
