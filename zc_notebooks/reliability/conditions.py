@@ -28,13 +28,13 @@ class LiveConditions:
         marks: Marks,
         clock: Clock,
         deadline: float,
+        timeout_s: float,
         random: Callable[[], float],
         borders: Borders,
         local: LocalTransport | None = None,
         budget: CallBudget | None = None,
-        timeout_s: float | None = None,
     ) -> None:
-        self.timeout_s = round(deadline - clock.monotonic(), 3) if timeout_s is None else timeout_s
+        self.timeout_s = timeout_s
         """Seconds the whole call had, for the sentence that says they are over."""
         self._request = request
         self._marks = marks
