@@ -72,11 +72,18 @@ def test_ask_says_where_a_turn_goes(zc: Watched) -> None:
         (["--hint", "local"], HOME, "small"),
     ],
 )
-def test_the_command_line_comes_before_the_user(zc: Watched, arguments: list[str], ref: str, model: str) -> None:
-    """156, 166: for this run; with its own model, where the profile is the user's."""
+def test_the_command_line_comes_before_the_user(
+    zc: Watched, monkeypatch: pytest.MonkeyPatch, arguments: list[str], ref: str, model: str
+) -> None:
+    """156, 166: for this run, on every surface alike; with its own model, where the profile is the user's."""
     zc("use", THIRD)
     assert served(zc, SIMPLE, *arguments) == ref
     assert zc.json["served"]["model"] == model
+    assert zc("plan", SIMPLE, *arguments, "--json") == 0
+    assert zc.json["entries"][0]["provider_ref"] == ref
+    monkeypatch.setattr("sys.stdin", io.StringIO(SIMPLE))
+    assert zc("chat", *arguments) == 0
+    assert f"served by {ref}/{model}" in zc.err
 
 
 def test_use_as_json(zc: Watched) -> None:

@@ -24,21 +24,26 @@ if TYPE_CHECKING:
     from zc_notebooks.routing.effort import Telemetry
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Start = Annotated[
+    str | None, typer.Option("--start", "--provider", metavar="REF[/MODEL]", help="Candidate to start with.")
+]
+Model = Annotated[str | None, typer.Option(help="Model to ask the start for, or hint:NAME.")]
+Hint = Annotated[str | None, typer.Option(help="Name of a route.")]
+System = Annotated[str | None, typer.Option(help="An instruction before the prompt.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Limit of each answer in tokens.")]
 
 
 def ask(
     prompt: Annotated[str, typer.Argument(help="The prompt, or - to read standard input.")],
-    start: Annotated[
-        str | None, typer.Option("--start", "--provider", metavar="REF[/MODEL]", help="Candidate to start with.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="Model to ask the start for.")] = None,
-    hint: Annotated[str | None, typer.Option(help="Name of a route.")] = None,
+    start: Start = None,
+    model: Model = None,
+    hint: Hint = None,
     no_fallback: Annotated[bool, typer.Option("--no-fallback", help="The start candidate alone.")] = False,
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer while it comes.")] = False,
-    system: Annotated[str | None, typer.Option(help="An instruction before the prompt.")] = None,
+    system: System = None,
     image: Annotated[list[str] | None, typer.Option(help="An image file to send along; may be repeated.")] = None,
     schema: Annotated[Path | None, typer.Option(help="A JSON schema file the answer must follow.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Limit of the answer in tokens.")] = None,
+    max_tokens: MaxTokens = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the whole call.")] = None,
     budget: Annotated[
         float | None, typer.Option(min=0.0, metavar="USD", help="What the call may cost at most.")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from zc_notebooks.chat import Message, text_message
-from zc_notebooks.cli.ask import remark, show_stream
+from zc_notebooks.cli.ask import Hint, MaxTokens, Model, Start, System, remark, show_stream
 from zc_notebooks.cli.output import OK, report, say, status_of
 from zc_notebooks.errors import PartialOutput, StreamCancelledAfterOutput, ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
@@ -24,15 +24,12 @@ _LEAVE = ("/quit", "/exit")
 
 
 def chat(
-    start: Annotated[str | None, typer.Option(metavar="REF[/MODEL]", help="Candidate to start with.")] = None,
-    hint: Annotated[str | None, typer.Option(help="Name of a route.")] = None,
-    system: Annotated[str | None, typer.Option(help="An instruction before the conversation.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Limit of each answer in tokens.")] = None,
+    start: Start = None, model: Model = None, hint: Hint = None, system: System = None, max_tokens: MaxTokens = None
 ) -> None:
     """Talk to the chain, turn by turn. Ctrl-C stops an answer, Ctrl-D or /quit leaves, /new begins anew."""
     import zc_notebooks as zc
 
-    options = {"start": start, "hint": hint, "max_tokens": max_tokens}
+    options = {"start": start, "model": model, "hint": hint, "max_tokens": max_tokens}
     history: list[Message] = [] if system is None else [text_message("system", system)]
     first = len(history)
     failed = OK

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zc_notebooks.cli.ask import AsJson
+from zc_notebooks.cli.ask import AsJson, Hint, Model, Start
 from zc_notebooks.cli.output import emit, fail, report, say, table
 from zc_notebooks.errors import ZcError
 from zc_notebooks.planning import COLUMNS, lines
@@ -16,9 +16,9 @@ from zc_notebooks.records import Plan, Pruned
 
 def plan(
     prompt: Annotated[str, typer.Argument(help="A prompt, where its effort or its length selects.")] = "",
-    start: Annotated[str | None, typer.Option(metavar="REF[/MODEL]", help="Candidate to start with.")] = None,
-    hint: Annotated[str | None, typer.Option(help="Name of a route.")] = None,
-    model: Annotated[str | None, typer.Option(help="Model to ask the start for, or hint:NAME.")] = None,
+    start: Start = None,
+    hint: Hint = None,
+    model: Model = None,
     source: Annotated[str | None, typer.Option(help="graph or chain, whatever the rule would choose.")] = None,
     as_json: AsJson = False,
 ) -> None:
