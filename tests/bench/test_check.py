@@ -182,6 +182,12 @@ def test_the_command(zc: Terminal) -> None:
     assert (zc.json["ok"], zc.json["findings"], len(zc.json["unchecked"]), zc.json["wall"]) == (True, [], 2, None)
 
 
+def test_nothing_to_grade_is_not_graded_well(zc: Terminal) -> None:
+    """All that was chosen needs a judge."""
+    assert zc("bench", "check", "-t", "nuance-soft-no-en") == 0
+    assert zc.out == "0 instances, 0 known answers: nothing to grade; 1 needs a judge (--judge)\n"
+
+
 def test_the_command_says_what_held_the_code(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is only the audit hook, a remark says that it is no wall."""
     monkeypatch.setattr("zc_notebooks.bench.sandbox.strongest_wall", lambda: "audit hook")
@@ -203,11 +209,13 @@ def test_the_command_tells_which_answer_of_which_task(zc: Terminal) -> None:
 
 
 def test_mistakes_of_a_user_are_one_sentence(zc: Terminal) -> None:
-    """A task that is not there, a file that is not there."""
+    """A task that is not there, a file that is not there, a judge that is not configured."""
     assert zc("bench", "check", "--tasks", "nope") == 2
     assert zc.err.startswith("zc: no task nope; name an id")
     assert zc("bench", "tasks", "--from", "nope.toml") == 2
     assert "nope.toml cannot be read" in zc.err
+    assert zc("bench", "check", "-t", "nuance-soft-no-en", "--judge", "nobody.x/m") == 2
+    assert "the start 'nobody.x' is no configured profile" in zc.err
 
 
 def test_tasks_are_listed(zc: Terminal) -> None:
@@ -215,4 +223,4 @@ def test_tasks_are_listed(zc: Terminal) -> None:
     assert zc("bench", "tasks", "-t", "structured") == 0
     assert zc.out.splitlines()[0].split() == ["task", "kind", "level", "language", "instances"]
     assert zc("bench", "tasks", "-t", "structured", "--json") == 0
-    assert {"id": "json-person-en", "kind": "structured", "level": "1", "language": "en", "template": False} in zc.json
+    assert {"id": "json-person-en", "kind": "structured", "level": 1, "language": "en", "template": False} in zc.json

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.test_statistics import run as made
 from zc_notebooks.bench.lab_book import taught
+from zc_notebooks.bench.results import Results
 from zc_notebooks.bench.tasks import instances, load_tasks
 from zc_notebooks.cli.app import run as zc
 from zc_notebooks.lab import Lab
@@ -60,8 +62,28 @@ def test_the_report_in_words(measured: Path, capsys: pytest.CaptureFixture[str])
     out = capsys.readouterr().out
     assert "right, of answers" in out
     assert "is better than google.free/gemini-3.5-flash" in out
-    assert zc(["bench", "report", str(measured / "nothing.jsonl")]) == 2
-    assert "is no file of results" in capsys.readouterr().err
+    assert "p = 0.000" not in out
+    (measured / "empty.jsonl").touch()
+    assert zc(["bench", "report", str(measured / "empty.jsonl")]) == 0
+    assert capsys.readouterr().out == "nothing was measured\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nothing.jsonl", "nothing.jsonl is no file of results: zc bench run -o nothing.jsonl makes one"),
+        ("state", "state is no file of results"),
+        ("zc.toml", "zc.toml, line 1 is no result of a measurement"),
+    ],
+)
+@pytest.mark.parametrize("command", ["report", "order"])
+def test_no_results(measured: Path, capsys: pytest.CaptureFixture[str], command: str, name: str, says: str) -> None:
+    """One sentence, as an object too."""
+    assert measured == Path.cwd()
+    assert zc(["bench", command, name]) == 2
+    assert capsys.readouterr().err == f"zc: {says}\n"
+    assert zc(["bench", command, name, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["message"] == says
 
 
 def test_the_order_is_written_into_the_file(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,6 +100,24 @@ def test_the_order_is_written_into_the_file(measured: Path, capsys: pytest.Captu
     assert [link["provider"] for link in tomllib.loads(text)["chain"]] == names
     assert zc(["bench", "order", file, "--by", "beauty"]) == 2
     assert "none of quality, cost, worth" in capsys.readouterr().err
+    assert zc(["bench", "order", file, "--worth", "1"]) == 2
+    assert "--worth goes with --by worth" in capsys.readouterr().err
+    assert zc(["bench", "order", file, "--since", "long ago"]) == 2
+    assert "is no time" in capsys.readouterr().err
+
+
+def test_an_order_without_a_configuration_is_of_the_embedded_lab(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was measured there can be put in order; there is nothing to write it into."""
+    monkeypatch.chdir(tmp_path)
+    good, bad = "openai.prepaid/gpt-5-mini", "deepseek.prepaid/deepseek-v4-flash"
+    for result in (*made(good, ["correct"] * 20), *made(bad, ["wrong"] * 20)):
+        Results("bench.jsonl").append(result)
+    assert zc(["bench", "order", "bench.jsonl", "--since", "none", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["places"][0]["candidate"] == good
+    assert zc(["bench", "order", "bench.jsonl", "--write"]) == 2
+    assert "there is no zc.toml of yours to write into" in capsys.readouterr().err
 
 
 class Screen(io.StringIO):
@@ -113,4 +153,10 @@ def test_a_run_says_what_is_wrong(measured: Path, capsys: pytest.CaptureFixture[
     assert "no task poetry" in capsys.readouterr().err
     assert zc(["bench", "run", "-o", str(measured / "bench.jsonl")]) == 2
     assert "--resume goes on with it" in capsys.readouterr().err
+    assert zc(["bench", "run", "-o", str(measured)]) == 2
+    assert "is a folder: name a file" in capsys.readouterr().err
+    assert zc(["bench", "run", "-m", ",", "-o", "new.jsonl"]) == 2
+    assert "--models names nobody" in capsys.readouterr().err
+    assert zc(["bench", "run", "--budget-usd", "inf", "-o", "new.jsonl"]) == 2
+    assert "leave it out for no limit" in capsys.readouterr().err
     assert not (measured / "new.jsonl").exists()

@@ -57,6 +57,13 @@ def test_cost_first_keeps_a_floor() -> None:
     assert order(rows, ABC, by="cost") == ["c", "b", "a"]
 
 
+def test_the_floor_is_of_those_that_can_be_reached() -> None:
+    """80 % of an accuracy that is not there would let the cheapest wrong answers win."""
+    rows = run("custom.a/model-a", ["correct"] * 10 + ["unreachable"] * 62)
+    rows += measured("b", 15, cost_usd=0.01) + measured("c", 10, cost_usd=0.002)
+    assert order(rows, ABC, by="cost")[0] == "b"
+
+
 @pytest.mark.parametrize(("worth", "first"), [(1.0, "b"), (0.001, "c")])
 def test_what_a_right_answer_is_worth_decides(worth: float, first: str) -> None:
     """A stated trade-off between quality and cost."""
@@ -64,10 +71,11 @@ def test_what_a_right_answer_is_worth_decides(worth: float, first: str) -> None:
     assert order(rows, ABC, by="worth", worth_usd=worth)[0] == first
 
 
-def test_worth_needs_a_figure() -> None:
+@pytest.mark.parametrize("worth", [None, 0.0, -1.0, float("nan"), float("inf")])
+def test_worth_needs_a_figure(worth: float | None) -> None:
     """One sentence."""
     with pytest.raises(CannotOrder, match="--worth in dollars"):
-        order(measured("a", 8) + measured("b", 18), ABC, by="worth")
+        order(measured("a", 8) + measured("b", 18), ABC, by="worth", worth_usd=worth)
 
 
 def test_second_place_is_the_same_model_by_another_way() -> None:
@@ -114,6 +122,7 @@ def test_quality_that_is_not_there_does_not_lead() -> None:
     rows = run("custom.a/model-a", ["correct"] * 10 + ["unreachable"] * 62) + measured("b", 15) + measured("c", 8)
     made = propose(statistics(rows), ABC)
     assert made.places[0].candidate == "custom.b/model-b"
+    assert made.places[0].reason.startswith("the best measured accuracy, of those that can be reached: 75% (")
     assert any("does not lead" in remark for remark in made.remarks)
     place = next(place for place in made.places if place.candidate == "custom.a/model-a")
     assert "a refusal comes fast" in place.reason

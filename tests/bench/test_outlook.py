@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.bench.tiers import BEGIN, ledger_of, tier_rows
 from zc_notebooks.bench.outlook import NOTHING, Outlook, day_of, outlook
-from zc_notebooks.bench.robust import quantile, spread, trend
+from zc_notebooks.bench.robust import Trend, quantile, spread, trend
 from zc_notebooks.charts import outlook_chart, show
-from zc_notebooks.charts.outlook import next_words
+from zc_notebooks.charts.outlook import growth_words, next_words
 from zc_notebooks.cli.app import run
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.reliability.instants import next_midnight
@@ -97,6 +97,17 @@ def test_the_chart(found: Outlook) -> None:
     assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == refs
     assert spec["layer"][1]["encoding"]["x"]["scale"]["domain"] == [0, 24]
     assert show(outlook_chart(found)).data == show(outlook_chart(found)).data
+
+
+def test_a_day_that_runs_says_nothing_yet(tmp_path: Path) -> None:
+    """No share of no days, and no minus before a nought."""
+    found = outlook(ledger_of(tmp_path, tier_rows("a.free", days=1, calls=lambda _: 9, limit=5)), None, now=BEGIN)
+    assert found.tiers == ()
+    found = outlook(Ledger(tmp_path), None, now=BEGIN + timedelta(hours=20))
+    told = outlook_chart(found).to_dict()["description"]
+    assert told == "a.free: out on 0 of 0 days, too little data: 0 whole days."
+    flat = Trend(slope=-0.01, low=-0.04, high=0.04, level=1.0, scatter=0.0, n=3)
+    assert growth_words(flat) == "+0.0 calls each day (+0.0 to +0.0)"
 
 
 def test_nothing_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

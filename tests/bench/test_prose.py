@@ -13,6 +13,7 @@ import pytest
 import zc_notebooks as zc
 from zc_notebooks.bench.graders import Bounds, Constraints, Grade, Prose, Setting
 from zc_notebooks.bench.judge import Judge, NoVerdict, chain_judge
+from zc_notebooks.errors import ConfigError
 from zc_notebooks.lab import Lab
 
 GRADER = Prose(criteria=("It is polite.", "It names the day."), reference="Kindly come on Monday.")
@@ -136,3 +137,5 @@ def test_a_candidate_of_a_chain_judges(tmp_path: Path) -> None:
             assert chain.ledger.attempts()["mode"].to_list() == ["bench"]
             with pytest.raises(NoVerdict, match="name the model too"):
                 chain_judge(chain, entry.ref)
+            with pytest.raises(ConfigError, match="is no configured profile"):
+                chain_judge(chain, "nobody.x/m")

@@ -53,7 +53,7 @@ def test_the_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert head.startswith("4 calls, 2026-11-30 12:00 to 2026-11-30 12:12 UTC, through paid.one/m > groq.free/m")
     assert columns.split() == ["really", "would", "have", "been", "at", "least", "at", "most"]
     assert [line.split()[0] for line in lines[:6]] == ["availability", "answered", "attempts", "hops", "waited", "cost"]
-    assert any(line.startswith("coverage: of ") for line in lines)
+    assert any(line.startswith("coverage of ") for line in lines)
     assert sum(line.startswith("- ") for line in lines) == 3
 
 
@@ -81,6 +81,8 @@ def test_the_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ([EVER, "--policy", "often"], "'often' is no policy"),
         ([EVER, "--policy", "provider_retries=0,provider_retries=1"], "sets provider_retries twice"),
         (["--since", "long ago"], "is no time"),
+        ([EVER, "--chain", ","], "--chain names nobody"),
+        ([EVER, "--calls"], "--calls goes with --json"),
     ],
 )
 def test_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
@@ -115,6 +117,12 @@ def test_settings_are_checked_as_those_of_the_file(
     (problem,) = file.value.problems
     status, out, err = command(capsys, "--ledger", str(folder), EVER, "--policy", setting.replace('"', ""))
     assert (status, out, err) == (2, "", f"zc: {replace(problem, line=None)}\n")
+
+
+def test_all_of_the_calendar(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A period from the first day there is."""
+    status, out, _ = command(capsys, "--ledger", str(folder), "--since=0001-01-01")
+    assert (status, out.partition(",")[0]) == (0, "4 calls")
 
 
 def test_a_call_may_take_for_ever(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

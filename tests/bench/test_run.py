@@ -174,7 +174,7 @@ def test_a_budget_ends_the_run_before_it_is_spent(tmp_path: Path) -> None:
     fleet = fleet_of(tmp_path, {"a": [answer()] * 6})
     done, rows = run(fleet, tmp_path, budget_usd=0.000475)
     assert 0 < done.done < 3
-    assert "the run's budget of $0.000475 has $0.000024 spent" in done.stopped
+    assert "$0.000024 of the run's budget of $0.000475 is spent" in done.stopped
     assert sum(row.cost_usd or 0 for row in rows) <= 0.000475
     done, rows = run(fleet, tmp_path, budget_usd=1.0)
     assert (len(rows), done.stopped) == (3, "")

@@ -113,6 +113,13 @@ def test_what_may_be_said_of_two(first: list[Any], second: list[Any], told: str)
     assert ("not: equal" in pair.sentence()) is (told in ("too easy", "too hard"))
 
 
+def test_a_small_p_is_no_zero() -> None:
+    """And of somebody who never answered nothing is said beside anybody."""
+    rows = run("a/m", ["correct"] * 20) + run("b/m", ["wrong"] * 20) + run("c/m", ["unreachable"] * 20)
+    assert statistics(rows).sentences() == ["a/m is better than b/m (+100%, p < 0.001)"]
+    assert statistics(rows).sentences(decided=False) == []
+
+
 def test_a_pair_seen_from_the_other_side() -> None:
     """Wins are losses, better is worse."""
     found = statistics(run("a/m", ["correct"] * 20) + run("b/m", ["wrong"] * 20))

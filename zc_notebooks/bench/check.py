@@ -82,7 +82,9 @@ class Report(Record, frozen=True, kw_only=True):
     def summary(self) -> str:
         """One sentence."""
         left = f"; {counted(len(self.unchecked), 'needs', 'need')} a judge (--judge)" if self.unchecked else ""
-        verdict = "all graded as they should be" if self.ok else f"{len(self.findings)} graded wrongly"
+        verdict = "all graded as they should be" if self.answers else "nothing to grade"
+        if self.findings:
+            verdict = f"{len(self.findings)} graded wrongly"
         return f"{counted(self.instances, 'instance')}, {counted(self.answers, 'known answer')}: {verdict}{left}"
 
 

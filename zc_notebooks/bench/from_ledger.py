@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BEFORE: Final = timedelta(days=7)
 """How long before the period rows are read, to learn the quotas from."""
+_FIRST: Final = datetime.min.replace(tzinfo=UTC) + BEFORE
 
 
 def replay_ledger(
@@ -54,7 +55,8 @@ def replay_ledger(
         LedgerError: nothing to replay; a name, a bound or the policy cannot be read.
     """
     begin, end = period(since, until, now=(clock or SystemClock()).now())
-    frame = ledger.attempts(since=None if begin is None else begin - BEFORE, until=end)
+    learned_from = None if begin is None else max(begin, _FIRST) - BEFORE
+    frame = ledger.attempts(since=learned_from, until=end)
     reliability = config.reliability if config is not None else Reliability()
     rate_limit, changed = read_policy(policy, reliability)
     return replay(

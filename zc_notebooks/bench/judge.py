@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zc_notebooks.errors import ZcError
 from zc_notebooks.model_names import same_model
 from zc_notebooks.records import Record
+from zc_notebooks.reliability.materialize import Ask, plan
 
 if TYPE_CHECKING:
     from zc_notebooks.chain import Chain
@@ -34,11 +35,13 @@ def impartial(judges: Sequence[Judge], judged: str | None) -> Judge | None:
 def chain_judge(chain: Chain, candidate: str) -> Judge:
     """A candidate of ``chain`` (``family.alias/model``) as a judge: asked alone, without fallback.
 
-    Raises :class:`NoVerdict` when ``candidate`` names no model: a judge must be known by its name.
+    Raises :class:`NoVerdict` when ``candidate`` names no model (a judge must be known by its name), and
+    :class:`~zc_notebooks.errors.ConfigError` when it is not configured.
     """
     model = candidate.partition("/")[2]
     if not model:
         raise NoVerdict(f"judge {candidate}: name the model too, as in groq.free/openai/gpt-oss-120b")
+    plan(chain.config, Ask(start=candidate, fallback=False))
 
     async def ask(prompt: str) -> str:
         answer = await chain.ask(prompt, start=candidate, fallback=False, mode="bench", temperature=0.0)

@@ -7,6 +7,7 @@ throughout. Where the measurement cannot tell, it does not decide.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
@@ -58,17 +59,19 @@ def propose(found: Statistics, config: Config, *, by: By = "quality", worth_usd:
         found: See :func:`~zc_notebooks.bench.statistics.statistics`.
         config: Pools and tiers of the candidates.
         by: ``quality`` (accuracy, then effective cost), ``cost`` (effective cost of a right answer, among those with at
-            least 80 % of the best accuracy) or ``worth``: what a right answer is worth decides between them.
+            least 80 % of the best accuracy of those that can be reached) or ``worth``: what a right answer is worth
+            decides between them.
         worth_usd: For ``worth``: dollars of a right answer; accuracy times this minus the cost of a task is maximised.
 
     Raises:
         CannotOrder: The tasks are saturated, there is too little data, or a candidate did not serve what it was asked.
     """
     _check(found, config)
-    score = _score(found, by, worth_usd)
+    able = [item for item in found.candidates if _leads(item)] or list(found.candidates)
+    score = _score(able, by, worth_usd)
     left = sorted(found.candidates, key=score)
-    leaders = [item for item in left if _leads(item)] or left
-    places = [_first(leaders[0], by)]
+    leaders = [item for item in left if item in able]
+    places = [_first(leaders[0], by, of_all=len(able) == len(left))]
     left.remove(leaders[0])
     twin = _twin(leaders[0], left, config)
     if twin is not None:
@@ -134,9 +137,9 @@ def _tasks(found: Statistics, item: Candidate) -> int:
 # -- the order --------------------------------------------------------------------------------------------------------
 
 
-def _score(found: Statistics, by: By, worth_usd: float | None) -> Callable[[Candidate], tuple[float, ...]]:
-    """Smaller comes first."""
-    best = max((item.accuracy.share or 0.0) for item in found.candidates)
+def _score(able: Sequence[Candidate], by: By, worth_usd: float | None) -> Callable[[Candidate], tuple[float, ...]]:
+    """Smaller comes first; ``able``: who may lead."""
+    best = max(item.accuracy.share or 0.0 for item in able)
 
     def quality(item: Candidate) -> tuple[float, ...]:
         return (-(item.accuracy.share or 0.0), _or_dear(item.cost_per_correct))
@@ -146,9 +149,10 @@ def _score(found: Statistics, by: By, worth_usd: float | None) -> Callable[[Cand
         return (0.0 if good else 1.0, _or_dear(item.cost_per_correct), *quality(item))
 
     def worth(item: Candidate) -> tuple[float, ...]:
-        if worth_usd is None or worth_usd <= 0:
-            raise CannotOrder("what is a right answer worth? give --worth in dollars, above 0")
-        return (-((item.accuracy.share or 0.0) * worth_usd - _or_dear(item.cost_per_task)), *quality(item))
+        return (-((item.accuracy.share or 0.0) * (worth_usd or 0.0) - _or_dear(item.cost_per_task)), *quality(item))
+
+    if by == "worth" and (worth_usd is None or not math.isfinite(worth_usd) or worth_usd <= 0):
+        raise CannotOrder("what is a right answer worth? give --worth in dollars, above 0")
 
     return {"quality": quality, "cost": cost, "worth": worth}[by]
 
@@ -162,13 +166,15 @@ def _leads(item: Candidate) -> bool:
     return item.accuracy.share is not None and item.reachability.high >= REACHABLE
 
 
-def _first(item: Candidate, by: By) -> tuple[Candidate, str]:
+def _first(item: Candidate, by: By, *, of_all: bool) -> tuple[Candidate, str]:
     why = {
         "quality": "the best measured accuracy",
         "cost": f"the lowest cost of a right answer among those with {PART_OF_THE_BEST:.0%} of the best accuracy",
         "worth": "the most value after its cost",
     }[by]
-    return item, f"{why}: {item.accuracy}, {item.price()}, reached in {item.reachability.share or 0:.0%} of calls"
+    among = "" if of_all else ", of those that can be reached"
+    reached = f"reached in {item.reachability.share or 0:.0%} of calls"
+    return item, f"{why}{among}: {item.accuracy}, {item.price()}, {reached}"
 
 
 def _twin(first: Candidate, left: Sequence[Candidate], config: Config) -> Candidate | None:
@@ -228,7 +234,7 @@ def _profile(config: Config, item: Candidate) -> Profile:
 
 
 def _remarks(found: Statistics, config: Config, places: Sequence[Place]) -> list[str]:
-    said = [pair.sentence() for pair in found.pairs if pair.told not in ("better", "worse")]
+    said = found.sentences(decided=False)
     for item in found.candidates:
         if item.accuracy.share is not None and not _leads(item):
             said.append(

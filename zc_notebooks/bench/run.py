@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from zc_notebooks.bench.results import Cell, Outcome, Result, Results
+from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.errors import CallError, CandidateFailure, ConfigError, NoPermittedCandidate, ZcError
 from zc_notebooks.ledger.prices import totals
 from zc_notebooks.ledger.row import AttemptRow
@@ -245,9 +246,10 @@ class _Run:
         """A border forbids the next call: what is left stays for a resume."""
         words = str(error).splitlines()[0]
         if self._settings.budget_usd is not None and any(row.status == "skipped_budget" for row in error.rows):
+            budget, spent = (dollars(Decimal(str(amount))) for amount in (self._settings.budget_usd, self._spent))
             words = (
-                f"the run's budget of ${self._settings.budget_usd} has ${self._spent:f} spent and is too small for one "
-                f"more call at its highest possible cost"
+                f"{spent} of the run's budget of {budget} is spent, and the rest is too small for one more call at its "
+                f"highest possible cost"
             )
         self.stopped = words
 

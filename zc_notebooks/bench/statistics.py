@@ -33,6 +33,8 @@ LEAST_DISCORDANT: Final = 6
 """With fewer tasks that only one of two solves, no exact test at 95 % can tell them apart."""
 LEAST_TASKS: Final = 6
 SIGNIFICANT: Final = 0.05
+_LEAST_P: Final = 0.001
+"""Smaller ones are said to be smaller."""
 
 
 class Candidate(Record, frozen=True, kw_only=True):
@@ -94,7 +96,7 @@ class Pair(Record, frozen=True, kw_only=True):
         """What may be said."""
         names = f"{self.first} and {self.second}"
         if self.told in ("better", "worse"):
-            return f"{self.first} is {self.told} than {self.second} ({self.difference:+.0%}, p = {self.p:.3f})"
+            return f"{self.first} is {self.told} than {self.second} ({self.difference:+.0%}, {_p(self.p)})"
         more = (
             f"; about {counted(self.needed, 'such task')} would tell"
             if self.needed is not None
@@ -146,6 +148,12 @@ class Statistics(Record, frozen=True, kw_only=True):
             if item.candidate == name:
                 return item
         raise KeyError(f"{name} was not measured")
+
+    def sentences(self, *, decided: bool = True) -> list[str]:
+        """What may be said of each two candidates that answered at all; ``decided``: also who is better."""
+        spoke = {item.candidate for item in self.candidates if item.accuracy.of}
+        pairs = [pair for pair in self.pairs if {pair.first, pair.second} <= spoke]
+        return [pair.sentence() for pair in pairs if decided or pair.told not in ("better", "worse")]
 
     def pair(self, first: str, second: str) -> Pair:
         """Two candidates, seen from the first."""
@@ -259,6 +267,10 @@ def _pairs(shares: Mapping[str, Mapping[str, float]]) -> tuple[Pair, ...]:
         )
         for (first, second), (wins, losses, difference, tasks) in counted.items()
     )
+
+
+def _p(value: float) -> str:
+    return f"p = {value:.3f}" if value >= _LEAST_P else f"p < {_LEAST_P}"
 
 
 def _needed(wins: int, losses: int, tasks: int, pairs: int) -> int | None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.bench.outlook import NOTHING, Outlook, RunOut
+from zc_notebooks.bench.robust import Trend
 from zc_notebooks.charts.drawing import INK, dress, empty, rows_axis, said_nothing
 from zc_notebooks.charts.names import Line, candidate_names
 from zc_notebooks.markup import counted
@@ -79,7 +80,8 @@ def tier_names(found: Outlook, *, whole: bool = False) -> list[str]:
 
 def _sentence(tier: RunOut, name: str) -> str:
     low, high = tier.share
-    parts = [f"{name}: out on {tier.days_out} of {counted(tier.days, 'day')} ({low:.0%} to {high:.0%})"]
+    span = f" ({low:.0%} to {high:.0%})" if tier.days else ""
+    parts = [f"{name}: out on {tier.days_out} of {counted(tier.days, 'day')}{span}"]
     if tier.hour is not None:
         parts.append(
             f"usually at {clock(tier.hour.median)} of its day (half of the days {clock(tier.hour.q1)} to "
@@ -88,8 +90,7 @@ def _sentence(tier: RunOut, name: str) -> str:
     if tier.out_h is not None:
         parts.append(f"for {tier.out_h.median:.1f} h ({tier.out_h.q1:.1f} to {tier.out_h.q3:.1f})")
     if tier.growth is not None:
-        grows = tier.growth
-        parts.append(f"{grows.slope:+.1f} calls a day each day ({grows.low:+.1f} to {grows.high:+.1f})")
+        parts.append(growth_words(tier.growth))
     if tier.next is not None:
         parts.append(f"next {next_words(tier)}")
     if tier.note:
@@ -107,6 +108,12 @@ def next_words(tier: RunOut) -> str:
     likely = "probably not" if coming.at is None else f"{coming.at:%m-%d %H:%M}"
     latest = "not at all" if coming.latest is None else f"{coming.latest:%m-%d %H:%M}"
     return f"{likely} UTC ({coming.earliest:%m-%d %H:%M} to {latest})"
+
+
+def growth_words(grows: Trend) -> str:
+    """How the calls of a day change from day to day."""
+    slope, low, high = (f"{round(value, 1) + 0.0:+.1f}" for value in (grows.slope, grows.low, grows.high))
+    return f"{slope} calls each day ({low} to {high})"
 
 
 def clock(hours: float) -> str:

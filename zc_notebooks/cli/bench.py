@@ -38,14 +38,14 @@ def list_tasks(tasks: Tasks = None, source: TasksFrom = None, as_json: AsJson = 
         found = load_tasks(source, tasks or ())
     except ZcError as error:
         report(error, as_json=as_json)
-    rows = [(item.id, item.kind, str(item.level), item.language, isinstance(item, TemplateTask)) for item in found]
+    rows = [(item.id, item.kind, item.level, item.language, isinstance(item, TemplateTask)) for item in found]
     if as_json:
         names = ("id", "kind", "level", "language", "template")
         emit([dict(zip(names, row, strict=True)) for row in rows])
         return
     table(
         ("task", "kind", "level", "language", "instances"),
-        [(*row[:4], "any number, by seed" if row[4] else "one") for row in rows],
+        [(*map(str, row[:4]), "any number, by seed" if row[4] else "one") for row in rows],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -60,8 +61,9 @@ def run(
     """Measure models on tasks, without fallback. Refuses to start while a grader is unsound."""
     from zc_notebooks.bench.run import Settings
 
-    if out.exists() and not resume:
-        fail(f"{out} exists: --resume goes on with it, or name another file (-o)")
+    _check_file(out, resume=resume)
+    if budget_usd is not None and not math.isfinite(budget_usd):
+        fail("--budget-usd: write dollars, or leave it out for no limit")
     settings = Settings(
         reps=reps,
         request={} if temperature is None else {"temperature": temperature},
@@ -71,6 +73,8 @@ def run(
         stream=stream,
     )
     names = [name.strip() for given in models or () for name in given.split(",") if name.strip()]
+    if models and not names:
+        fail("--models names nobody: write family.alias or family.alias/model, or leave it out for the chain")
     try:
         with ExitStack() as stack:
             chain = _open(stack, quiet=as_json)
@@ -81,15 +85,27 @@ def run(
     if as_json:
         emit({"file": str(out), "cells": done.cells, "before": done.before, "done": done.done, "stopped": done.stopped})
     else:
-        answer(f"{counted(done.done, 'cell')} measured, {done.before} were, of {done.cells}; results in {out}")
-        if find_spec("scipy") is not None and out.exists():
-            for item in _statistics(out, as_json=False).candidates:
-                for words in _oddities(item):
-                    say(words)
-        if done.stopped:
-            say(f"zc: stopped: {done.stopped}")
+        _say_measured(done, out)
     if done.stopped:
         raise typer.Exit(STOPPED)
+
+
+def _check_file(out: Path, *, resume: bool) -> None:
+    if out.is_dir():
+        fail(f"{out} is a folder: name a file (-o)")
+    if out.exists() and not resume:
+        fail(f"{out} exists: --resume goes on with it, or name another file (-o)")
+
+
+def _say_measured(done: Measured, out: Path) -> None:
+    before = f" now, {done.before:,} before" if done.before else ""
+    answer(f"{counted(done.done, 'cell')} measured{before}, of {done.cells:,}; results in {out}")
+    if find_spec("scipy") is not None and out.exists():
+        for item in _statistics(out, as_json=False).candidates:
+            for words in _oddities(item):
+                say(words)
+    if done.stopped:
+        say(f"zc: stopped: {done.stopped}")
 
 
 def _open(stack: ExitStack, *, quiet: bool) -> Chain:
@@ -169,8 +185,19 @@ def show_report(
     if as_json:
         emit(found)
         return
+    if not found.candidates:
+        answer("nothing was measured")
+        return
     table(
-        ("candidate", "right, of answers", "reached, of calls", "cut off", "USD a right answer", "tokens out", "p50 s"),
+        (
+            "candidate",
+            "right, of answers",
+            "reached, of calls",
+            "cut off",
+            "USD a right answer",
+            "tokens out",
+            "median s",
+        ),
         [_figures(item) for item in found.candidates],
     )
     if by_task:
@@ -191,8 +218,8 @@ def show_report(
     for item in found.candidates:
         for words in _oddities(item):
             answer(words)
-    for pair in found.pairs:
-        answer(pair.sentence())
+    for sentence in found.sentences():
+        answer(sentence)
 
 
 def _oddities(item: Candidate) -> Iterator[str]:
@@ -233,18 +260,17 @@ def order(
     """Propose the order of the chain, with the reason for each place. Ends with status 3 where nothing is decided."""
     from zc_notebooks.bench.order import CannotOrder, propose
     from zc_notebooks.bench.write_order import write_order
-    from zc_notebooks.config.load import find_config, load_config
+    from zc_notebooks.config.load import find_config
 
-    if by not in ("quality", "cost", "worth"):
-        fail(f"--by {by!r} is none of quality, cost, worth")
     try:
+        _check_order(by, worth, since)
         found = _statistics(file, as_json=as_json)
-        path = find_config(os.environ, Path.cwd())
-        config = load_config(path, environ=os.environ)
+        config = _config(quiet=as_json)
         proposal = propose(found, config, by=by, worth_usd=worth)  # type: ignore[arg-type]
+        path = find_config(os.environ, Path.cwd())
         if write:
-            if path is None:
-                fail("there is no zc.toml to write into: zc config init makes one")
+            if path is None or config.path is None:
+                fail("there is no zc.toml of yours to write into: zc config init makes one")
             write_order(path, proposal)
     except CannotOrder as error:
         _cannot(error, as_json=as_json)
@@ -268,6 +294,26 @@ def order(
         answer(remark)
     if write:
         answer(f"written into {path}")
+
+
+def _check_order(by: str, worth: float | None, since: str) -> None:
+    from zc_notebooks.clock import SystemClock
+    from zc_notebooks.ledger.period import period
+
+    if by not in ("quality", "cost", "worth"):
+        fail(f"--by {by!r} is none of quality, cost, worth")
+    if worth is not None and by != "worth":
+        fail("--worth goes with --by worth")
+    if since != "none":
+        period(since, None, now=SystemClock().now())
+
+
+def _config(*, quiet: bool) -> Config:
+    """The configuration in force; without one the embedded lab's."""
+    from zc_notebooks.config.load import configured
+
+    with ExitStack() as stack:
+        return configured(os.environ) or _open(stack, quiet=quiet).config
 
 
 def _compared(proposal: Proposal, config: Config, since: str) -> str:
@@ -305,12 +351,13 @@ def _cannot(error: ZcError, *, as_json: bool) -> NoReturn:
 
 
 def _statistics(file: Path, *, as_json: bool) -> Statistics:
-    from zc_notebooks.bench.results import Results
+    from zc_notebooks.bench.results import Results, ResultsError
     from zc_notebooks.bench.statistics import statistics
 
-    if not file.is_file():
-        fail(f"{file} is no file of results: zc bench run -o {file} makes one")
     try:
+        if not file.is_file():
+            makes = "" if file.exists() else f": zc bench run -o {file} makes one"
+            raise ResultsError(f"{file} is no file of results{makes}")
         found: Any = list(Results(file))
     except ZcError as error:
         report(error, as_json=as_json)

@@ -16,7 +16,7 @@ from zc_notebooks.markup import counted
 if TYPE_CHECKING:
     from zc_notebooks.bench.outlook import Outlook, RunOut
 
-_COLUMNS = ("tier", "its day", "out on", "usually at", "for", "calls a day", "next (UTC)", "")
+_COLUMNS = ("tier", "its day", "out on", "usually at", "for", "growth", "next (UTC)", "")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,7 +34,7 @@ def outlook(
     from zc_notebooks.bench.outlook import NOTHING
     from zc_notebooks.bench.outlook import outlook as look
 
-    if chart is not None and chart.suffix not in (".svg", ".png"):
+    if chart is not None and chart.suffix.lower() not in (".svg", ".png"):
         fail(f"--chart {chart}: write a name that ends in .svg or .png")
     try:
         found = look(open_ledger(ledger), since)
@@ -53,7 +53,7 @@ def outlook(
 def _draw(found: Outlook, path: Path) -> None:
     from zc_notebooks.charts import outlook_chart, show
 
-    picture = show(outlook_chart(found), kind="png" if path.suffix == ".png" else "svg")
+    picture = show(outlook_chart(found), kind="png" if path.suffix.lower() == ".png" else "svg")
     try:
         path.write_bytes(picture.data)
     except OSError as error:
@@ -67,17 +67,17 @@ def _lines(found: Outlook) -> list[list[str]]:
 
 
 def _line(tier: RunOut, name: str) -> list[str]:
-    from zc_notebooks.charts.outlook import clock, next_words
+    from zc_notebooks.charts.outlook import clock, growth_words, next_words
 
     hour, out, grows = tier.hour, tier.out_h, tier.growth
     low, high = tier.share
     return [
         name,
         tier.day,
-        f"{tier.days_out} of {counted(tier.days, 'day')} ({low:.0%} to {high:.0%})",
+        f"{tier.days_out} of {counted(tier.days, 'day')} ({low:.0%} to {high:.0%})" if tier.days else "-",
         "-" if hour is None else f"{clock(hour.median)} ({clock(hour.q1)} to {clock(hour.q3)})",
         "-" if out is None else f"{out.median:.1f} h ({out.q1:.1f} to {out.q3:.1f})",
-        "-" if grows is None else f"{grows.slope:+.1f} a day ({grows.low:+.1f} to {grows.high:+.1f})",
+        "-" if grows is None else growth_words(grows),
         next_words(tier),
         tier.note,
     ]

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.ledger import Folder, open_ledger
-from zc_notebooks.cli.output import answer, emit, report, table
+from zc_notebooks.cli.output import answer, emit, fail, report, table
 from zc_notebooks.errors import ZcError
 from zc_notebooks.markup import counted
 
@@ -36,7 +36,11 @@ def replay(
     from zc_notebooks.bench.from_ledger import replay_ledger
     from zc_notebooks.config.load import configured
 
-    names = [name for name in (chain or "").split(",") if name.strip()] or None
+    if calls and not as_json:
+        fail("--calls goes with --json")
+    names = None if chain is None else [name for name in chain.split(",") if name.strip()]
+    if names == []:
+        fail("--chain names nobody: write family.alias or family.alias/model, with commas between them")
     try:
         config = configured(os.environ)
         found = replay_ledger(open_ledger(ledger), names, since=since, until=until, config=config, policy=policy)
@@ -57,7 +61,8 @@ def replay_json(found: Replay, *, calls: bool = False) -> dict[str, Any]:
 
 
 def _say(found: Replay) -> None:
-    span = " to ".join(f"{when:%Y-%m-%d %H:%M}" for when in (found.calls[0].t, found.calls[-1].t))
+    ends = (f"{when:%Y-%m-%d %H:%M}" for when in (found.calls[0].t, found.calls[-1].t))
+    span = " to ".join(dict.fromkeys(ends))
     answer(f"{counted(found.really.calls, 'call')}, {span} UTC, through {' > '.join(found.chain)} ({found.rate_limit})")
     answer("")
     table(["", "really", "would have been", "at least", "at most"], list(_lines(found)))
@@ -65,7 +70,7 @@ def _say(found: Replay) -> None:
     table(
         ["served by", "really", "would have", "at least", "at most"],
         [
-            [one.candidate, *(str(number) for number in (one.really, one.would_have, one.least, one.most))]
+            [one.candidate, *(f"{number:,}" for number in (one.really, one.would_have, one.least, one.most))]
             for one in found.served
         ],
     )
@@ -82,8 +87,8 @@ def coverage_words(found: Replay) -> str:
         f"; {counted(found.cancelled, 'cancelled call is', 'cancelled calls are')} left out" if found.cancelled else ""
     )
     return (
-        f"coverage: of {counted(cover.attempts, 'simulated attempt')} {cover.share('observed'):.0%} were observed, "
-        f"{cover.share('interpolated'):.0%} are interpolated, {cover.share('unknown'):.0%} unknown{left}"
+        f"coverage of {counted(cover.attempts, 'simulated attempt')}: {cover.share('observed'):.0%} observed, "
+        f"{cover.share('interpolated'):.0%} interpolated, {cover.share('unknown'):.0%} unknown{left}"
     )
 
 
@@ -94,9 +99,7 @@ def _lines(found: Replay) -> list[list[str]]:
 
     return [
         line("availability", "availability", lambda value: f"{value:.1%}"),
-        line("answered", "answered", str),
-        line("attempts", "attempts", str),
-        line("hops", "hops", str),
+        *(line(words, words, lambda value: f"{value:,}") for words in ("answered", "attempts", "hops")),
         line("waited", "waited_s", lambda value: f"{value:.1f} s"),
         _money(found.really, found.would_have, found.bounds),
     ]
