@@ -16,6 +16,7 @@ from zc_notebooks import __version__
 from zc_notebooks.cli import (
     ask,
     bench,
+    bench_report,
     bench_run,
     budget,
     chat,
@@ -64,8 +65,8 @@ money.add_to(ledger_files.app)
 outlook.add_to(ledger_files.app)
 app.add_typer(ledger_files.app, name="ledger")
 bench.app.command("run")(bench_run.run)
-bench.app.command("report")(bench_run.show_report)
-bench.app.command("order")(bench_run.order)
+bench.app.command("report")(bench_report.show_report)
+bench.app.command("order")(bench_report.order)
 app.add_typer(bench.app, name="bench")
 app.add_typer(lab.app, name="lab")
 app.add_typer(local.app, name="local")
