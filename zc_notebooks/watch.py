@@ -62,15 +62,15 @@ async def watch(
     a ledger row of mode ``probe``.
     """
     chosen = targets(chain, refs)
-    done = 0
+    done, pause = 0, 0.0
     while rounds is None or done < rounds:
-        pause = every_s / max(len(chosen), 1)
-        for ref in chosen:
+        for ref in chosen or ("",):  # nobody now: an edit may name somebody later
+            await chain.clock.sleep(pause)
+            pause = every_s / max(len(chosen), 1)
             if ref in chain.config.profiles and not _cooling(chain, ref):
                 result = await probe(chain, ref)
                 if told is not None:
                     told(result)
-            await chain.clock.sleep(pause)
         done += 1
         chosen = list(refs) or targets(chain, ())  # the file may have changed
 
