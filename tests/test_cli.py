@@ -31,10 +31,13 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def zc(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """``zc`` in an empty folder whose ``zc.toml`` names the lab's fleet."""
+    """``zc`` in an empty folder whose ``zc.toml`` names the lab's fleet, and waits no time worth the name."""
     lab.reset()
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "zc.toml").write_text(lab.config_text(), encoding="utf-8")
+    told = lab.config_text()
+    quick = told.replace("provider_backoff_ms = 50", "provider_backoff_ms = 1")
+    assert quick != told
+    (tmp_path / "zc.toml").write_text(quick, encoding="utf-8")
     return Terminal(capsys)
 
 
