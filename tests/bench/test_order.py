@@ -134,6 +134,7 @@ def test_quality_that_is_not_there_does_not_lead() -> None:
         ([], "nothing was measured"),
         (measured("a", 20) + measured("b", 20), "saturated: these tasks are too easy"),
         (measured("a", 0) + measured("b", 0), "saturated: these tasks are too hard"),
+        (measured("a", 20) + measured("b", 20) + measured("c", 0, 0, unreached=20), "saturated: these tasks are too"),
         (measured("a", 3, 5) + measured("b", 2, 5), "too little data"),
         (run("custom.a/m", ["unreachable"] * 20) + run("custom.b/m", ["unreachable"] * 20), "nobody answered"),
         (measured("a", 18) + measured("x", 3), "custom.x/model-x was measured and is not configured"),

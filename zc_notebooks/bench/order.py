@@ -123,9 +123,7 @@ def _check(found: Statistics, config: Config) -> None:
         names = ", ".join(item.candidate for item in few) or "nobody answered"
         raise CannotOrder(f"too little data: at least {LEAST_TASKS} answered tasks each are needed ({names})")
     if found.saturated:
-        raise CannotOrder(
-            "the tasks are saturated: " + "; ".join(dict.fromkeys(pair.sentence() for pair in found.pairs))
-        )
+        raise CannotOrder("the tasks are saturated: " + "; ".join(found.sentences()))
 
 
 def _tasks(found: Statistics, item: Candidate) -> int:

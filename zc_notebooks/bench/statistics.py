@@ -140,7 +140,7 @@ class Statistics(Record, frozen=True, kw_only=True):
     pairs: tuple[Pair, ...]
     tasks: tuple[TaskFigures, ...]
     saturated: bool
-    """No pair is told apart, and the tasks are to blame: too easy or too hard for all."""
+    """No pair with tasks in common is told apart, and these are to blame: too easy or too hard for all."""
 
     def candidate(self, name: str) -> Candidate:
         """One candidate's figures. Raises ``KeyError``."""
@@ -324,7 +324,8 @@ def _turned(pair: Pair) -> Pair:
 
 
 def _saturated(pairs: Sequence[Pair]) -> bool:
-    return bool(pairs) and all(pair.told in ("too easy", "too hard") for pair in pairs)
+    compared = [pair for pair in pairs if pair.tasks]
+    return bool(compared) and all(pair.told in ("too easy", "too hard") for pair in compared)
 
 
 # -- tasks ------------------------------------------------------------------------------------------------------------
