@@ -39,9 +39,11 @@ def wordings(day: date, language: Language) -> list[str]:
     ]
 
 
-def _slips(right: date, days: Sequence[date], language: Language) -> list[str]:
-    beside = [right + timedelta(1), right - timedelta(1)]
-    return [written(day, language) for day in dict.fromkeys((*days, *beside)) if day != right]
+def _made(prompt: str, right: date, slips: Sequence[date], language: Language) -> Made:
+    """A question about a day; near misses are ``slips`` and the days beside it."""
+    near = dict.fromkeys((*slips, right + timedelta(1), right - timedelta(1)))
+    wrong = [written(day, language) for day in near if day != right]
+    return made(prompt, Date(value=right, month_first=language == "ja"), language, wordings(right, language), wrong)
 
 
 def _rules(random: Random, start: date) -> list[Rule]:
@@ -104,13 +106,7 @@ def earliest_date(random: Random, language: Language, level: int) -> Made:
         told = "\n".join(f"- {rule[1]}" for rule in rules)
         since = f"{DAYS_EN[weekday]}, {written(start, 'en')}"
         prompt = f"What is the earliest day on or after {since} that keeps all rules?\n{told}"
-    return made(
-        prompt,
-        Date(value=right, month_first=language == "ja"),
-        language,
-        wordings(right, language),
-        _slips(right, slips, language),
-    )
+    return _made(prompt, right, slips, language)
 
 
 def nth_weekday(year: int, month: int, weekday: int, place: int) -> date:
@@ -134,13 +130,7 @@ def relative_date(random: Random, language: Language, level: int) -> Made:
         prompt = f"今日は{written(today, 'ja')}（{DAYS_JA[today.weekday()]}）です。{japanese}は何年何月何日ですか。"
     else:
         prompt = f"Today is {DAYS_EN[today.weekday()]}, {written(today, 'en')}. Which date is {english}?"
-    return made(
-        prompt,
-        Date(value=right, month_first=language == "ja"),
-        language,
-        wordings(right, language),
-        _slips(right, slips, language),
-    )
+    return _made(prompt, right, slips, language)
 
 
 Phrase = tuple[str, str, date, list[date]]
