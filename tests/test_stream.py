@@ -13,8 +13,8 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import Fleet, chain_toml, profile
-from zc_notebooks.events import Event, Final, Notice, Reasoning, Redraft, Text
-from zc_notebooks.testing import CHAT_DONE, Pieces, chat_answer, chat_chunk, chat_error, chat_usage
+from zc_notebooks.events import Event, Final, Notice, Reasoning, Redraft, Text, ToolCall
+from zc_notebooks.testing import CHAT_DONE, Pieces, chat_answer, chat_chunk, chat_error, chat_usage, response
 
 HELLO = (chat_chunk("Hel"), chat_chunk("lo"))
 STOP = chat_chunk(finish="stop")
@@ -314,6 +314,28 @@ def test_132_stop_before_text(tmp_path: Path) -> None:
     assert isinstance(heard.error, zc.TurnCancelled)
     (row,) = fleet.rows
     assert (row.status, row.accepted, row.input_tokens) == ("cancelled", False, 7)
+
+
+@pytest.mark.parametrize("recovered", [False, True])
+def test_stop_between_tool_calls(tmp_path: Path, recovered: bool) -> None:
+    """Spec 8.3: cancel is looked at before each event, so whoever stops at one call is not given the next one."""
+    names = ("look", "leap")
+    calls = [{"index": i, "id": f"c{i}", "function": {"name": name, "arguments": "{}"}} for i, name in enumerate(names)]
+    whole = {"choices": [{"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}]}
+    streamed = pieces(chat_chunk(tool_calls=calls), chat_chunk(finish="tool_calls"), CHAT_DONE)
+    fleet = fleet_of(tmp_path, [pieces(CHAT_DONE), response(200, whole)] if recovered else [streamed], None)
+    heard = listen(fleet, cancel_when=lambda event: isinstance(event, ToolCall))
+    assert [event.name for event in heard.events if isinstance(event, ToolCall)] == ["look"]
+    assert isinstance(heard.error, zc.TurnCancelled)
+    assert [row.status for row in fleet.rows] == (["stream_cut", "ok"] if recovered else ["cancelled"])
+
+
+def test_what_stop_held_back_was_not_forwarded(tmp_path: Path) -> None:
+    """Reasoning and text may come in one piece: Stop between them leaves the text out of what was forwarded."""
+    fleet = fleet_of(tmp_path, [pieces(chat_chunk("<think>hm</think>Hi"), STOP, CHAT_DONE)])
+    heard = listen(fleet, cancel_when=lambda event: isinstance(event, Reasoning))
+    assert isinstance(heard.error, zc.TurnCancelled)
+    assert heard.text == ""
 
 
 def test_134_a_cancel_before_recovery(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -22,7 +22,7 @@ from zc_notebooks.reliability.rows import Timing
 from zc_notebooks.reliability.steps import SetMark, Succeeded, Try
 from zc_notebooks.stream_guard.think import ThinkFilter
 from zc_notebooks.stream_limits import TIME, StreamLimits
-from zc_notebooks.stream_shown import Shown, Stopped
+from zc_notebooks.stream_shown import Opening, Shown, Stopped
 from zc_notebooks.wire.base import StreamDecoder
 
 ERROR_BODY: Final = 64 * 1024
@@ -73,7 +73,7 @@ class StreamAttempt:
         self._first_token_s: float | None = None
         self._usage: Usage | None = None
         self._lost: TransportFailure | None = None
-        self._blank = ""
+        self._opening = Opening()
         self._read_text = 0
         self._read_reasoning = 0
         self._t0 = 0.0
@@ -177,8 +177,10 @@ class StreamAttempt:
             self._shown.look()
             interrupted, self._lost = "disconnect", failure
         end = decoder.finish(interrupted=interrupted)
+        self._shown.look()
         for shown in self._rest(end):
             yield shown
+            self._shown.look()
         self.judged = self._judge(end, response, interrupted)
 
     async def _next(self, chunks: AsyncIterator[bytes], decoder: StreamDecoder) -> bytes | None:
@@ -202,20 +204,18 @@ class StreamAttempt:
 
     # -- what goes out ------------------------------------------------------------------------------------------------
 
-    def _rest(self, end: StreamEnd) -> list[Event]:
+    def _rest(self, end: StreamEnd) -> Iterator[Event]:
         """What only the end of the body completed: an event without its empty line, text held back for a tag."""
-        out: list[Event] = []
-        if end.failure is None:
-            out += self._mark("", end.answer.reasoning[self._read_reasoning :])
-            out += self._mark(*self._think.feed(end.answer.text[self._read_text :]))
-        out += self._mark(*self._think.finish())
-        if self._blank and end.failure is None and end.answer.tool_calls:  # an answer all the same
-            self._shown.say(self._blank)
-            out.append(Text(text=self._blank))
-        out += end.answer.tool_calls  # of a failed stream there are none
-        return out
+        whole = end.answer if end.failure is None else None
+        if whole is not None:
+            yield from self._mark("", whole.reasoning[self._read_reasoning :])
+            yield from self._mark(*self._think.feed(whole.text[self._read_text :]))
+        yield from self._mark(*self._think.finish())
+        if whole is not None and whole.tool_calls:  # of a failed stream none is told
+            yield from self._said(self._opening.rest())  # beside them, blanks are an answer all the same
+            yield from whole.tool_calls
 
-    def _forwarded(self, event: Event) -> list[Event]:
+    def _forwarded(self, event: Event) -> Iterable[Event]:
         """The event as it goes out: text loses its thinking spans, what stood inside is reasoning."""
         if isinstance(event, Text):
             self._read_text += len(event.text)
@@ -224,26 +224,27 @@ class StreamAttempt:
             self._read_reasoning += len(event.text)
             return self._mark("", event.text)
         if isinstance(event, ToolCall):
-            return []  # whoever runs it must not run it again: it waits until the stream is judged
+            return ()  # whoever runs it must not run it again: it waits until the stream is judged
         if isinstance(event, Usage):
             self._usage = event
         elif isinstance(event, PreExecutedTool):
             self._shown.pre_executed = True
-        return [event]
+        return (event,)
 
-    def _mark(self, visible: str, thought: str) -> list[Event]:
-        """Notes what is handed out before it is: delivery is unknown, hence it counts."""
-        out: list[Event] = []
+    def _mark(self, visible: str, thought: str) -> Iterator[Event]:
+        """Notes what is handed out right before it is: delivery is unknown, hence it counts."""
         if thought:
             self._shown.reasoning = True
-            out.append(Reasoning(text=thought))
-        if visible and not self._shown.spoken:  # blanks alone are no answer: nobody has seen anything yet
-            visible, self._blank = self._blank + visible, ""
-            if not visible.strip():
-                visible, self._blank = "", visible
-        if visible:
-            self._shown.say(visible)
-            out.append(Text(text=visible))
-        if out and self._first_token_s is None:
+            self._first_token()
+            yield Reasoning(text=thought)
+        yield from self._said(visible if self._shown.spoken else self._opening.feed(visible))
+
+    def _said(self, text: str) -> Iterator[Event]:
+        if text:
+            self._shown.say(text)
+            self._first_token()
+            yield Text(text=text)
+
+    def _first_token(self) -> None:
+        if self._first_token_s is None:
             self._first_token_s = self._call.clock.monotonic() - self._t0
-        return out

@@ -9,6 +9,23 @@ class Stopped(Exception):
     """Somebody pressed Stop."""
 
 
+class Opening:
+    """The beginning of a streamed text. Blanks alone are no answer, so they wait for its first word."""
+
+    def __init__(self) -> None:
+        self._blanks: list[str] = []
+
+    def feed(self, text: str) -> str:
+        """What may be shown once ``text`` has come."""
+        self._blanks.append(text)
+        return self.rest() if text.strip() else ""
+
+    def rest(self) -> str:
+        """What still waits."""
+        held, self._blanks = "".join(self._blanks), []
+        return held
+
+
 class Shown:
     """What a turn has handed out so far, and whether somebody wants it to end."""
 

@@ -131,6 +131,7 @@ class Turn:
             self._shown.say(done.text)
             yield Text(text=done.text)
         for tool in done.tool_calls:
+            self._look()
             yield tool
         if done.usage is not None:
             yield done.usage
@@ -157,35 +158,24 @@ class Turn:
         if self._shown.cancelled:
             raise self._cancel_error()
 
-    def _error(self, kind: type[CallError], words: str) -> CallError:
-        return self._told(kind(words, self._call.failures, call_id=self._call.facts.call_id))
+    def _error(self, kind: type[CallError], words: str, **more: str) -> CallError:
+        error = kind(words, self._call.failures, call_id=self._call.facts.call_id, **more)
+        error.hops = tuple(self._call.hops)
+        return error
 
     def _interrupted(self, judged: Judged) -> CallError:
         words = judged.verdict.text if judged.verdict is not None else ""
-        return self._told(
-            StreamInterruptedAfterOutput(
-                f"the stream ended after output had been shown and is not replayed: {words or judged.status}",
-                self._call.failures,
-                call_id=self._call.facts.call_id,
-                partial_text="" if self._draft else self._shown.text,
-            )
+        return self._error(
+            StreamInterruptedAfterOutput,
+            f"the stream ended after output had been shown and is not replayed: {words or judged.status}",
+            partial_text="" if self._draft else self._shown.text,
         )
 
     def _cancel_error(self) -> CallError:
         if self._draft or not self._shown.text:
             return self._error(TurnCancelled, "cancelled before any text was shown")
-        return self._told(
-            StreamCancelledAfterOutput(
-                "cancelled after text had been shown",
-                self._call.failures,
-                call_id=self._call.facts.call_id,
-                partial_text=self._shown.text,
-            )
-        )
-
-    def _told(self, error: CallError) -> CallError:
-        error.hops = tuple(self._call.hops)
-        return error
+        words = "cancelled after text had been shown"
+        return self._error(StreamCancelledAfterOutput, words, partial_text=self._shown.text)
 
 
 def _closing(done: Completion) -> Iterator[Event]:
