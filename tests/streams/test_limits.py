@@ -328,6 +328,80 @@ def test_a_stream_is_as_bounded_as_a_whole_answer(wire: str, parts: tuple[bytes,
         assert "the answer is larger than 8,388,608 characters" in str(error)
 
 
+MANY = json.dumps({"a": "x" * (MAX_ANSWER // 2 + 2**18)})
+WHOLE_CALLS: dict[str, tuple[bytes, ...]] = {
+    "openai_chat": (call_piece(name="f", arguments=MANY), chat_chunk(finish="tool_calls"), CHAT_DONE),
+    "anthropic_messages": (
+        MESSAGE_START,
+        block(0, type="tool_use", id="t", name="f", input={}),
+        named("content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": MANY}),
+        named("content_block_stop", index=0),
+        named("message_delta", delta={"stop_reason": "tool_use"}),
+        named("message_stop"),
+    ),
+    "openai_responses": (
+        CREATED,
+        item(type="function_call", id="i", call_id="c", name="f", arguments=""),
+        named("response.function_call_arguments.done", item_id="i", arguments=MANY),
+        named("response.output_item.done", item={"type": "function_call", "id": "i", "name": "f", "arguments": MANY}),
+        named("response.completed", response={"id": "x", "status": "completed", "output": []}),
+    ),
+    "gemini": (
+        bare(
+            candidates=[
+                {
+                    "content": {"parts": [{"functionCall": {"name": "f", "args": json.loads(MANY)}}]},
+                    "finishReason": "STOP",
+                }
+            ]
+        ),
+    ),
+    "ollama": (
+        line(
+            model="m",
+            message={"tool_calls": [{"function": {"name": "f", "arguments": json.loads(MANY)}}]},
+            done=True,
+            done_reason="stop",
+        ),
+    ),
+    "cohere_v2": (
+        COHERE_START,
+        named("tool-call-start", index=0, delta={"message": {"tool_calls": {"id": "t", "function": {"name": "f"}}}}),
+        named("tool-call-delta", index=0, delta={"message": {"tool_calls": {"function": {"arguments": MANY}}}}),
+        named("message-end", delta={"finish_reason": "TOOL_CALL"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("wire", WHOLE_CALLS)
+def test_the_arguments_of_a_call_count_once(wire: str, tmp_path: Path) -> None:
+    """A call of more than half of what an answer may have is one."""
+    parts = WHOLE_CALLS[wire]
+    fleet = fleet_on(wire, tmp_path, *parts)
+    listen(fleet)
+    assert [row.status for row in fleet.rows] == ["ok"]
+
+
+def responses_call(number: int) -> bytes:
+    call = {"type": "function_call", "id": f"i{number}", "name": "f", "arguments": json.dumps({"a": LONG})}
+    return named("response.output_item.done", item=call)
+
+
+@pytest.mark.parametrize(
+    ("wire", "parts"),
+    [
+        ("gemini", [bare(candidates=[{"content": {"parts": [{"functionCall": {"name": "f", "args": {"a": LONG}}}]}}])]),
+        ("ollama", [line(model="m", message={"tool_calls": [{"function": {"name": "f", "arguments": {"a": LONG}}}]})]),
+        ("openai_responses", [responses_call(number) for number in range(10)]),
+    ],
+)
+def test_calls_that_come_whole_are_bounded_too(wire: str, parts: list[bytes], tmp_path: Path) -> None:
+    """A wire without pieces counts its calls as they come."""
+    fleet = fleet_on(wire, tmp_path, *parts * 10)
+    listen(fleet)
+    assert fleet.rows[0].evidence == "answer too large"
+
+
 class Enough:
     """A response whose transport gives up after a word."""
 

@@ -194,8 +194,8 @@ class AnswerBuilder:
         self.half: ToolCall | None = None
         """A call whose arguments end early: it is no part of the answer, and makes one a failure."""
         self.hidden = 0
-        """Characters kept that no event has shown: pieces of tool calls, a refusal. Reasoning that a provider has begun
-        and does not show counts as one."""
+        """Characters kept that no text shows: tool calls, counted once, as they come, and a refusal. Reasoning that a
+        provider has begun and does not show counts as one."""
         self.pre_executed: list[PreExecutedTool] = []
         self.usage: Usage | None = None
         self.finish_raw: str | None = None
@@ -210,6 +210,11 @@ class AnswerBuilder:
             return
         self.tools += calls
         events += calls
+
+    def take_whole(self, call: ToolCall, events: list[WireEvent]) -> None:
+        """:meth:`take` for a call that did not come in pieces."""
+        self.hidden += CALL_SIZE + len(call.raw)
+        self.take([call], events)
 
     def refuse(self, text: str) -> None:
         """More of a refusal."""

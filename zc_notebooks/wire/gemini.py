@@ -160,7 +160,7 @@ def _call(
         id=as_text(call.get("id")) or made_up_id(response_id, len(builder.tools)),
         signature=as_text(part.get("thoughtSignature")) or None,
     )
-    builder.take([made], events)
+    builder.take_whole(made, events)
 
 
 def gemini_usage(raw: object) -> Usage | None:

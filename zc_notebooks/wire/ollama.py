@@ -209,7 +209,7 @@ def _call(call: dict[str, Any], builder: AnswerBuilder, events: list[WireEvent],
     call_id = as_text(call.get("id")) or made_up_id(seed, len(builder.tools))
     arguments = function.get("arguments")
     made = tool_call(name, {} if arguments is None else arguments, id=call_id)
-    builder.take([made], events)
+    builder.take_whole(made, events)
 
 
 WIRE: Final = OllamaWire()

@@ -96,8 +96,10 @@ class ResponsesReader:
         if kind in _SERVER_TOOLS:
             self._server_tool_done(item, id_, events)
         elif kind == "function_call" and item.get("status") not in ("incomplete", "in_progress"):
-            arguments = item.get("arguments") or self._arguments.get(id_, "")
+            known = self._arguments.pop(id_, "")
+            arguments = item.get("arguments") or known
             call = tool_call(as_text(item.get("name")), arguments, id=as_text(item.get("call_id")) or id_)
+            self._builder.hidden += max(0, len(call.raw) - len(known))
             if call.name:
                 self._builder.take([call], events)
 

@@ -96,8 +96,10 @@ class SseStream:
             if isinstance(event, Text | Reasoning):
                 self._size += len(event.text)
                 self._said = self._said or not event.text.isspace()
-            elif isinstance(event, ToolCall | PreExecutedTool):
+            elif isinstance(event, PreExecutedTool):
                 self._size += CALL_SIZE + len(event.raw)
+                self._said = True
+            elif isinstance(event, ToolCall):  # its size was counted as it came
                 self._said = True
         if self._size + self.builder.hidden > MAX_ANSWER and not self.judge.closed:
             self.judge.refuse(
