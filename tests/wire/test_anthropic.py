@@ -113,15 +113,6 @@ def test_idle_after_the_stop_reason_is_complete() -> None:
     assert end_of(*HI, ends("end_turn"), completion="message_stop", interrupted="idle").failure is not None
 
 
-def test_a_ping_is_no_event() -> None:
-    """A keep-alive does not start the stream."""
-    decoder = CLAUDE.decoder({}, anthropic_completion="stop_reason")
-    decoder.feed(event("ping"))
-    assert not decoder.started
-    decoder.feed(START)
-    assert decoder.started
-
-
 @pytest.mark.parametrize(
     "before", [[], [START], HI, [*HI, ends("end_turn")]], ids=["1st", "2nd", "text", "stop_reason"]
 )

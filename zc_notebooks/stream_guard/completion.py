@@ -31,7 +31,7 @@ class StreamJudge:
         self._refused_bytes = b""
         self.evidence: list[str] = []
         self.started = False
-        """A protocol event was seen."""
+        """A protocol event was seen, where ``[DONE]`` may complete the stream."""
         self.signal = False
         """The completion signal was seen."""
         self.closed = False
@@ -67,7 +67,6 @@ class StreamJudge:
     def error(self, payload: str, word: str = "error event", *, last: bool = True) -> None:
         """An in-band error; the first one counts. ``last=False`` where the wire says more after it."""
         self.note(word)
-        self.started = True
         if self._error is None:
             self._error = payload[:MAX_PAYLOAD]
         self.closed = self.closed or last

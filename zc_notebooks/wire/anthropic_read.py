@@ -200,12 +200,7 @@ class AnthropicStream(SseStream):
         elif error_in(value) or (not kind and looks_like_error(value)):
             self.error(data)
 
-    def counts(self, value: dict[str, Any]) -> bool:
-        """A ``ping`` keeps the connection alive and says nothing."""
-        return value.get("type") != "ping"
-
     def _delta(self, delta: _Delta, index: object, events: list[WireEvent]) -> None:
-        self.judge.started = True
         if delta.type == "text_delta":
             self._reader.text(delta.text, events)
         elif delta.type == "thinking_delta":

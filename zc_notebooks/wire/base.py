@@ -39,11 +39,6 @@ class StreamDecoder(Protocol):
         ...
 
     @property
-    def started(self) -> bool:
-        """A protocol event was seen (comments and keep-alives do not count)."""
-        ...
-
-    @property
     def said(self) -> bool:
         """Something of an answer came: text that is not blank, reasoning, a piece of a tool call, its end.
 

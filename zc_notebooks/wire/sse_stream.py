@@ -60,11 +60,6 @@ class SseStream:
         return self.judge.closed
 
     @property
-    def started(self) -> bool:
-        """See :class:`~zc_notebooks.wire.base.StreamDecoder`."""
-        return self.judge.started
-
-    @property
     def said(self) -> bool:
         """See :class:`~zc_notebooks.wire.base.StreamDecoder`."""
         return self._said or self.builder.hidden > 0 or self.judge.signal
@@ -123,7 +118,7 @@ class SseStream:
         if name == b"error":
             self.on_error_event(value, data)
         elif isinstance(value, dict):
-            self.judge.started = self.judge.started or self.counts(value)
+            self.judge.started = True
             self.on_object(value, data, events)
         else:
             self.on_no_object(value, data)
@@ -131,10 +126,6 @@ class SseStream:
     def on_object(self, value: dict[str, Any], data: bytes, events: list[WireEvent]) -> None:
         """What one JSON object of the stream means."""
         raise NotImplementedError
-
-    def counts(self, _value: dict[str, Any]) -> bool:
-        """Whether an object is a protocol event, and no keep-alive."""
-        return True
 
     def on_end(self, events: list[WireEvent]) -> None:
         """Last chance before the judgement, after the last event."""
@@ -155,7 +146,6 @@ class SseStream:
         elif self._ending and value is BROKEN:
             self.judge.note("half event")
         elif text and value is not None:
-            self.judge.started = True
             sentence = "a data line is no JSON object" if value is not BROKEN else "a data line is no JSON"
             self.judge.refuse(f"{sentence}: not the protocol", "malformed data", data)
 
