@@ -117,9 +117,11 @@ class SseFraming:
             self.overflow = True
             held.clear()
             return
+        searched = len(held)
         held += piece
-        while held.startswith(b":") and (end := held.find(b"\n")) >= 0:
+        while held.startswith(b":") and (end := held.find(b"\n", searched)) >= 0:
             del held[: end + 1]
+            searched = 0
 
     def _plain_line_ends(self, chunk: bytes) -> bytes:
         """``chunk`` with LF for CRLF and bare CR; a CRLF split over two chunks is one line end."""
