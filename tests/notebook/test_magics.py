@@ -115,6 +115,21 @@ def test_a_mistake_is_a_sentence(magics: Magics, magic: str, line: str, cell: st
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
 
 
+OTHERS = "get_ipython In Out exit display __builtins__ __name__ _ __ ___ _3 _i _i3 _oh print ValueError zc"
+
+
+@pytest.mark.parametrize("name", OTHERS.split())
+@pytest.mark.parametrize(("magic", "cell"), [("ask", "hi"), ("zcsql", "select 1")])
+def test_no_result_takes_a_name_of_the_kernel(magics: Magics, fleet: Fleet, magic: str, cell: str, name: str) -> None:
+    """Names of the shell, of Python and of an imported module stay what they are; nobody is asked."""
+    names = magics._shell.user_ns  # noqa: SLF001
+    names["zc"] = zc
+    with pytest.raises(MagicError, match=f"%%{magic} --out '{name}': this"):
+        getattr(magics, magic)(f"--out {name}", cell)
+    assert names == {"zc": zc}
+    assert fleet.called == []
+
+
 def test_ask(magics: Magics, fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     """The result, or the variable: then one line without the answer."""
     done = magics.ask("", "\nhi\n")

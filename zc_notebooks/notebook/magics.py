@@ -7,7 +7,7 @@ thread: the kernel's own loop is neither patched nor needed, and the kernel's in
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -62,7 +62,7 @@ class Magics:
         The kernel's interrupt ends it. The chain is opened on first use; %zc use NAME takes one of your own.
         """
         with _sentences():
-            options, out = _first_line("%%ask", line, "prompt")
+            options, out = _first_line("%%ask", line, "prompt", self._shell.user_ns)
             prompt, call = self._call(cell, options)
             streamed = options.get("stream", False)
             done = self._streamed(prompt, call, shown=out is None) if streamed else self._asked(prompt, call)
@@ -80,7 +80,7 @@ class Magics:
         Views: attempts (every attempt and skip), calls, hops, spend, latency, reachability, exhaustion, last_state …
         """
         with _sentences():
-            _, out = _first_line("%%zcsql", line, "query")
+            _, out = _first_line("%%zcsql", line, "query", self._shell.user_ns)
             if not cell.strip():
                 raise MagicError("%%zcsql: the query is empty; write it below the first line")
             frame = self.session.ledger().sql(cell)
@@ -180,13 +180,13 @@ class Magics:
         sys.stdout.write(f"asking through {held!r}\n")
 
 
-def _first_line(magic: str, line: str, below: str) -> tuple[dict[str, Any], str | None]:
+def _first_line(magic: str, line: str, below: str, held: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
     """The options of a cell magic, and the name that ``--out`` gives."""
     options, words = parse(magic, line)
     if words:
         raise MagicError(f"{magic} takes options on its first line, the {below} stands below it (not {words[0]!r})")
     out = options.pop("out", None)
-    return options, None if out is None else name_of(magic, out)
+    return options, None if out is None else name_of(magic, out, held)
 
 
 @contextmanager

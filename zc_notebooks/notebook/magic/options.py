@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from types import ModuleType
 from typing import Any, Final
 
 from zc_notebooks.errors import ZcError
@@ -64,6 +67,11 @@ COMMANDS: Final[Mapping[str, str]] = {
 """What ``%zc`` does → help."""
 
 
+_SHELL: Final = frozenset({"In", "Out", "display", "exit", "get_ipython", "quit"})
+_HISTORY: Final = re.compile(r"_{1,3}|_i{1,3}|_i?\d+|_[iod]h|__\w+__")
+"""``_``, ``_i3``, ``_oh`` and the like, which the shell writes itself; and Python's ``__name__`` and the like."""
+
+
 def parse(magic: str, line: str) -> tuple[dict[str, Any], list[str]]:
     """Options (name without dashes → value, ``True`` for one without) and the other words of a line, up to a ``#``.
 
@@ -106,10 +114,16 @@ def command_of(word: str) -> str:
     return word
 
 
-def name_of(magic: str, name: str) -> str:
+def name_of(magic: str, name: str, variables: Mapping[str, Any]) -> str:
     """``name`` as a variable may be called. Raises :class:`MagicError`."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise MagicError(f"{magic} --out {name!r}: a variable cannot have this name")
+    if name in _SHELL or _HISTORY.fullmatch(name):
+        raise MagicError(f"{magic} --out {name!r}: this name is IPython's own; take another")
+    if hasattr(builtins, name):
+        raise MagicError(f"{magic} --out {name!r}: this name is Python's own; take another")
+    if isinstance(variables.get(name), ModuleType):
+        raise MagicError(f"{magic} --out {name!r}: this is an imported module; take another name")
     return name
 
 
