@@ -57,6 +57,13 @@ def test_cost_first_keeps_a_floor() -> None:
     assert order(rows, ABC, by="cost") == ["c", "b", "a"]
 
 
+def test_the_best_of_all_is_called_that() -> None:
+    """Also where somebody else can hardly be reached."""
+    rows = run("custom.a/model-a", ["correct"] * 8 + ["wrong"] * 4 + ["unreachable"] * 60) + measured("b", 18)
+    made = propose(statistics(rows), ABC)
+    assert made.places[0].reason.startswith("the best measured accuracy: 90% (")
+
+
 def test_the_floor_is_of_those_that_can_be_reached() -> None:
     """80 % of an accuracy that is not there would let the cheapest wrong answers win."""
     rows = run("custom.a/model-a", ["correct"] * 10 + ["unreachable"] * 62)

@@ -71,7 +71,7 @@ def propose(found: Statistics, config: Config, *, by: By = "quality", worth_usd:
     score = _score(able, by, worth_usd)
     left = sorted(found.candidates, key=score)
     leaders = [item for item in left if item in able]
-    places = [_first(leaders[0], by, of_all=len(able) == len(left))]
+    places = [_first(leaders[0], by, of_all=leaders[0] is left[0] and _best(able) == _best(left))]
     left.remove(leaders[0])
     twin = _twin(leaders[0], left, config)
     if twin is not None:
@@ -137,7 +137,7 @@ def _tasks(found: Statistics, item: Candidate) -> int:
 
 def _score(able: Sequence[Candidate], by: By, worth_usd: float | None) -> Callable[[Candidate], tuple[float, ...]]:
     """Smaller comes first; ``able``: who may lead."""
-    best = max(item.accuracy.share or 0.0 for item in able)
+    best = _best(able)
 
     def quality(item: Candidate) -> tuple[float, ...]:
         return (-(item.accuracy.share or 0.0), _or_dear(item.cost_per_correct))
@@ -153,6 +153,10 @@ def _score(able: Sequence[Candidate], by: By, worth_usd: float | None) -> Callab
         raise CannotOrder("what is a right answer worth? give --worth in dollars, above 0")
 
     return {"quality": quality, "cost": cost, "worth": worth}[by]
+
+
+def _best(items: Sequence[Candidate]) -> float:
+    return max(item.accuracy.share or 0.0 for item in items)
 
 
 def _or_dear(cost: float | None) -> float:
