@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
+from zc_notebooks.complaint import warn
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import TIERS, Plan, Record, Tier, Variant
@@ -65,7 +65,7 @@ def heed() -> None:
             "this thread asks outside the border that the main thread holds: use asyncio.to_thread, or "
             "turn.carry(work) for a pool or thread of your own"
         )
-        warnings.warn(words, BorderWarning, stacklevel=3)
+        warn(words, BorderWarning)
 
 
 def _in_main_thread() -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,6 +18,7 @@ from zc_notebooks.budget.guard import CallBudget
 from zc_notebooks.budget.spending import Spending
 from zc_notebooks.chat import ChatRequest, Identity
 from zc_notebooks.clock import Clock
+from zc_notebooks.complaint import warn
 from zc_notebooks.config.keys import Keyring
 from zc_notebooks.config.schema import Config, NoticeMode
 from zc_notebooks.errors import UnsupportedRequest
@@ -96,7 +96,7 @@ class Call:
                 words = (
                     f"{item.ref.removeprefix('hint:')!r} is the hint of no route {known}: the default target is asked"
                 )
-                warnings.warn(words, UnknownHintWarning, stacklevel=3)
+                warn(words, UnknownHintWarning)
         return self
 
     def result(self, ended: Ended) -> Completion:

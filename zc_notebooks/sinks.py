@@ -7,11 +7,11 @@ text replaces. Notebook cells have theirs in :mod:`zc_notebooks.notebook.cells`.
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import AsyncIterable, Awaitable, Callable
 from functools import partial
 from typing import Protocol, TextIO, runtime_checkable
 
+from zc_notebooks.complaint import warn
 from zc_notebooks.events import Event, Final, Notice, Reasoning, Redraft, Text
 from zc_notebooks.result import Completion
 
@@ -70,7 +70,7 @@ async def _drawn(draw: Callable[[], Awaitable[None]], draft: DraftSink) -> Draft
     try:
         await draw()
     except Exception as error:  # noqa: BLE001 (a preview that cannot be drawn must not end the turn)
-        warnings.warn(f"the draft could not be shown and is dropped: {type(error).__name__}: {error}", stacklevel=2)
+        warn(f"the draft could not be shown and is dropped: {type(error).__name__}: {error}", UserWarning)
         return None
     return draft
 

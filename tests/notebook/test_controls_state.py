@@ -224,6 +224,9 @@ def test_settings_narrow_the_next_call(tmp_path: Path) -> None:
     state.set(start=None, hint="fast", tiers=["metered"], budget_usd="")
     assert state.settings.options() == {"hint": "fast"}
     assert "custom.b/m first" in state.says
+    state.set(start="custom.a")
+    assert "custom.a/m first" in state.says
+    assert state.says.endswith("The hint 'fast' counts only without a start.")
     state.only("custom.a")
     assert (state.settings.start, state.settings.fallback) == ("custom.a", False)
 
@@ -234,13 +237,14 @@ def test_settings_narrow_the_next_call(tmp_path: Path) -> None:
         ({"budget_usd": "much"}, "is no amount of US dollars"),
         ({"budget_usd": "-1"}, "is no amount"),
         ({"start": "custom.z"}, "is not configured"),
+        ({"hint": "nope"}, r"the hint 'nope' belongs to no route \(fast\)"),
         ({"tiers": ["gold"]}, "is no tier"),
         ({"colour": "red"}, "there is no setting"),
     ],
 )
 def test_a_wrong_setting_is_a_sentence(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     """It says what is wrong and changes nothing."""
-    _, state = panel(tmp_path, {"a": [STREAM]})
+    _, state = panel(tmp_path, {"a": [STREAM]}, toml=chain_toml("a", "b", extra=ROUTES))
     before = state.settings
     with pytest.raises(zc.ConfigError, match=words):
         state.set(**change)

@@ -78,6 +78,8 @@ def test_options_are_read(line: str, options: dict[str, Any], words: list[str]) 
         ("ask", "-x", "hi", "%%ask knows no option '-x'"),
         ("ask", "--hint", "hi", "%%ask --hint needs a value: --hint HINT (name of a route)"),
         ("ask", "--hint --stream", "hi", "%%ask --hint needs a value"),
+        ("ask", '--hint ""', "hi", "%%ask --hint needs a value: --hint HINT (name of a route)"),
+        ("ask", "--start=", "hi", "%%ask --start needs a value"),
         ("ask", "--stream=yes", "hi", "%%ask --stream takes no value"),
         ("ask", "--hint 'x", "hi", "a quotation mark is not closed"),
         ("ask", "hello", "hi", "the prompt stands below it (not 'hello')"),
@@ -141,6 +143,19 @@ def test_ask(magics: Magics, fleet: Fleet, capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(zc.AllCandidatesFailed):
         magics.ask("--start custom.a --no-fallback", "hi")
     assert fleet.called[-1] == "a"
+
+
+@pytest.mark.parametrize("options", ["", "--stream --out kept"])
+def test_an_unknown_hint_is_said_each_time(
+    magics: Magics, options: str, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    """One sentence that names no file, also the second time."""
+    pytest.importorskip("IPython")
+    for _ in range(2):
+        magics.ask(f"--hint nope {options}", "hi")
+        said = capsys.readouterr().err
+        assert said == "'nope' is the hint of no route (known: quick): the default target is asked\n"
+    assert list(recwarn) == []
 
 
 def test_prompts_are_filled_only_when_asked(magics: Magics, fleet: Fleet) -> None:

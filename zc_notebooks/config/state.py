@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import warnings
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from zc_notebooks.complaint import warn
 
 _SALT_BYTES: Final = 32
 
@@ -92,5 +93,5 @@ def _write(path: Path) -> None:
 def _own_salt(reason: str) -> bytes:
     """This process's own bytes: the same, and one warning, for the same reason."""
     message = f"{reason}, so the ids of credentials hold for this process only"
-    warnings.warn(message, StateWarning, stacklevel=4)
+    warn(message, StateWarning)
     return secrets.token_bytes(_SALT_BYTES)

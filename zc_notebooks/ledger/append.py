@@ -13,7 +13,6 @@ import logging
 import os
 import threading
 import time
-import warnings
 import weakref
 from datetime import UTC, date
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from zc_notebooks.clock import Clock
+from zc_notebooks.complaint import warn
 from zc_notebooks.ledger.row import AttemptRow, encode
 from zc_notebooks.ledger.segments import hold, new_name
 from zc_notebooks.ledger.steps import sync_folder
@@ -224,7 +224,7 @@ class _Losses:
             text = self._text()
             self._untold, self._untold_rows, self._told = {}, 0, True
         try:
-            warnings.warn(text, LedgerWarning, stacklevel=3)
+            warn(text, LedgerWarning)
         except LedgerWarning:  # the caller turns warnings into errors; a lost row still must not end the call
             _log.error(text)
 

@@ -62,6 +62,8 @@ def destination(chain: Chain, settings: Settings) -> str:
     except ZcError as problem:
         return f"The next call cannot be made: {short(str(problem), 200)}"
     words = _order(made, settings)
+    if settings.start is not None and settings.hint is not None:
+        words += f" The hint {settings.hint!r} counts only without a start."
     limits = []
     if settings.tiers is not None:
         limits.append(f"only {' and '.join(settings.tiers) or 'no'} tier{'s' if len(settings.tiers) != 1 else ''}")

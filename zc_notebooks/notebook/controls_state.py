@@ -96,7 +96,7 @@ class ControlsState(Observed):
         """Changes settings: ``fallback``, ``start``, ``hint``, ``tiers``, ``budget_usd`` (an amount, or as typed).
 
         Raises:
-            ConfigError: There is no such setting, start or tier, or the budget is no amount.
+            ConfigError: There is no such setting, start, hint or tier, or the budget is no amount.
         """
         checked = {name: self._checked(name, value) for name, value in changes.items()}
         with self._lock:
@@ -115,6 +115,9 @@ class ControlsState(Observed):
             raise ConfigError(f"there is no setting {name!r} (one of {', '.join(OPTIONS)})")
         if name == "start" and value is not None and value.partition("/")[0] not in self.chain.config.profiles:
             raise ConfigError(f"the start {value!r} is not configured ({', '.join(self.chain.config.profiles)})")
+        if name == "hint" and value is not None and value not in self.choices["hint"]:
+            known = ", ".join(self.choices["hint"]) or "there is no route"
+            raise ConfigError(f"the hint {value!r} belongs to no route ({known})")
         if name == "tiers" and value is not None:
             if wrong := [tier for tier in value if tier not in TIERS]:
                 raise ConfigError(f"{wrong[0]!r} is no tier (one of {', '.join(TIERS)})")

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from zc_notebooks.chain import Chain
+from zc_notebooks.complaint import heard_by
 from zc_notebooks.errors import CallError, ZcError
-from zc_notebooks.markup import counted
+from zc_notebooks.markup import clean, counted
 from zc_notebooks.notebook.cells import CellDraft
 from zc_notebooks.notebook.magic.completing import offered
 from zc_notebooks.notebook.magic.filling import filled, schema, variable
@@ -191,9 +192,10 @@ def _first_line(magic: str, line: str, below: str, held: Mapping[str, Any]) -> t
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    """What goes wrong inside is one sentence; a call that failed shows its candidates."""
+    """What goes wrong inside is one sentence, and so is each warning; a call that failed shows its candidates."""
     try:
-        yield
+        with heard_by(lambda words: sys.stderr.write(f"{clean(words)}\n")):
+            yield
     except KeyboardInterrupt:
         raise MagicError(INTERRUPTED) from None
     except (CallError, MagicError):

@@ -100,9 +100,9 @@ def parse(magic: str, line: str) -> tuple[dict[str, Any], list[str]]:
             found[name.lstrip("-")] = True
             continue
         if not given:
-            if not words or words[0] in known:
-                raise MagicError(f"{magic} {name} needs a value: {option.usage} ({option.help})")
-            value = words.pop(0)
+            value = words.pop(0) if words and words[0] not in known else ""
+        if not value.strip():
+            raise MagicError(f"{magic} {name} needs a value: {option.usage} ({option.help})")
         found[name.lstrip("-")] = value
     return found, rest
 
