@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -129,6 +130,24 @@ def test_time_alone_changes_it(tmp_path: Path) -> None:
     clock.advance(86_400)
     state.refresh()
     assert state.today == ()
+    state.close()
+
+
+@pytest.mark.parametrize("what", ["the folder", "a file"])
+def test_rows_that_were_removed_are_shown_no_more(tmp_path: Path, what: str) -> None:
+    """The next look shows what is there now."""
+    folder = tmp_path / "ledger"
+    with closing(LedgerWriter(folder)) as writer:
+        writer.write(row(status="http_429", reason="daily_limit"))
+    state = BoardState(folder, clock=ManualClock(NOON))
+    state.refresh()
+    assert (len(state.recent), len(state.today), _open(state)) == (1, 1, 1)
+    if what == "the folder":
+        shutil.rmtree(folder)
+    else:
+        next(folder.glob("*.jsonl")).unlink()
+    state.refresh()
+    assert (state.recent, state.today, _open(state)) == ((), (), 0)
     state.close()
 
 

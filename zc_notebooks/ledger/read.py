@@ -269,11 +269,16 @@ class Ledger(Shown):
             self._closed = True
             self._store.close()
 
+    @property
+    def rows(self) -> int:
+        """Rows in the files, as of the last look."""
+        scanner = self._scanner
+        own = sum(segment.rows for segment in list(scanner.segments.values()))
+        return own + sum(file.footer.rows for file in scanner.listing.compacted)
+
     def __repr__(self) -> str:
-        segments = list(self._scanner.segments.values())
-        compacted = self._scanner.listing.compacted
-        rows = sum(segment.rows for segment in segments) + sum(file.footer.rows for file in compacted)
-        return f"Ledger({counted(rows, 'row')}, {counted(len(segments) + len(compacted), 'file')})"
+        files = len(self._scanner.segments) + len(self._scanner.listing.compacted)
+        return f"Ledger({counted(self.rows, 'row')}, {counted(files, 'file')})"
 
 
 class Follower:

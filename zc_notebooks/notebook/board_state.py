@@ -106,6 +106,8 @@ class BoardState(Observed):
         self.at = self._clock.now()
         """When it was last drawn."""
         self._anew = self.at
+        self._rows = 0
+        """Rows that were there when it was last drawn."""
         self.recent: tuple[Seen, ...] = ()
         """The newest first."""
         self.out = Outages(self.ledger, self._clock, hours)
@@ -125,7 +127,8 @@ class BoardState(Observed):
             rows = self._follower.new_rows()
             self.arrived += rows.height
             self.out.changed(rows)
-            anew = always or self._clock.now() - self._anew >= ANEW
+            fewer = self.ledger.rows < self._rows
+            anew = always or fewer or self._clock.now() - self._anew >= ANEW
             if rows.is_empty() and not anew and not self.out.due:
                 return
             self._draw(all_of_it=anew)
@@ -170,6 +173,7 @@ class BoardState(Observed):
         if all_of_it or self.out.due:
             self.out.look()
         self._anew = now if all_of_it else self._anew
+        self._rows = self.ledger.rows
         self.at = now
 
 
