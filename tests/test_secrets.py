@@ -156,6 +156,11 @@ def test_a_safe_sentence(text: str) -> None:
     assert told == text or not text.isprintable()
 
 
+def test_a_text_turns_no_direction() -> None:
+    """What would make the text after it be read backwards is seen; marks of languages written that way stay."""
+    assert safe("abc\u202etxt.exe\u202c \u2066x\u2069 \u200f") == "abc\ufffdtxt.exe\ufffd \ufffdx\ufffd \u200f"
+
+
 @given(st.text())
 def test_a_short_line(text: str) -> None:
     """At most 140 characters, no line end and no control character."""

@@ -160,9 +160,10 @@ def redact(text: str) -> str:
 _UNSEEN = {
     **{code: 0x2400 + code for code in range(32) if code not in (9, 10)},
     127: 0x2421,
-    **dict.fromkeys(range(128, 160), 0xFFFD),
+    **dict.fromkeys((*range(128, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
 }
-"""Control characters but tab and newline (a terminal would obey them) → pictures of them."""
+"""Control characters but tab and newline (a terminal would obey them), and those that turn the direction of the text
+after them (it would be read as what it is not) → pictures of them."""
 
 
 def visible(text: str) -> str:
