@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import re
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import KEYS, Fleet, chain_toml
+from zc_notebooks.errors import TransportFailure
 from zc_notebooks.notebook.controls_state import ControlsState
 from zc_notebooks.notebook.trouble import Trouble
 from zc_notebooks.testing import Pieces, chat_answer, chat_chunk, chat_error, chat_usage
@@ -60,6 +62,25 @@ def test_an_answer_with_its_hops_as_they_happen(tmp_path: Path) -> None:
     assert [count for _, count in seen if count] == sorted(count for _, count in seen if count)
     assert ("asking", 1) in seen
     assert fleet.statuses[-1] == ("b", "ok")
+
+
+def test_a_skip_says_the_day_until_which_it_holds(tmp_path: Path) -> None:
+    """In the form of the provider's row."""
+    _, state = panel(tmp_path, {"a": [chat_error(429, "slow", {"retry-after": "86400"})], "b": [chat_answer()] * 2})
+    for _ in range(2):
+        asyncio.run(state.send("hi"))
+    until = state.rows[0].words.partition("limited until ")[2].partition(" by")[0]
+    assert re.fullmatch(r"\d\d-\d\d \d\d:\d\d UTC", until)
+    assert f"– custom.a/m: skipped (cooldown until {until})" in state.turn.lines
+
+
+def test_a_line_says_nothing_twice(tmp_path: Path) -> None:
+    """Where status and reason are one word it stands there once."""
+    dead = TransportFailure("nobody is there", kind="connect", sent=False)
+    _, state = panel(tmp_path, {"a": [dead] * 3, "b": [chat_answer("a\u202eb")]})
+    asyncio.run(state.send("hi"))
+    assert state.turn.lines[0].startswith("✗ custom.a/m: network, 0")
+    assert state.turn.text == "a\ufffdb"
 
 
 def test_the_chains_own_hooks_still_hear(tmp_path: Path) -> None:
@@ -236,6 +257,7 @@ def test_settings_narrow_the_next_call(tmp_path: Path) -> None:
     [
         ({"budget_usd": "much"}, "is no amount of US dollars"),
         ({"budget_usd": "-1"}, "is no amount"),
+        ({"budget_usd": Decimal("1e9")}, "is no amount"),
         ({"start": "custom.z"}, "is not configured"),
         ({"hint": "nope"}, r"the hint 'nope' belongs to no route \(fast\)"),
         ({"tiers": ["gold"]}, "is no tier"),
@@ -249,6 +271,30 @@ def test_a_wrong_setting_is_a_sentence(tmp_path: Path, change: dict[str, Any], w
     with pytest.raises(zc.ConfigError, match=words):
         state.set(**change)
     assert state.settings == before
+
+
+@pytest.mark.parametrize(
+    "text", ["1e400", "1e999999", "1e-400", "-0", "1e9", "9" * 401, "0." + "1" * 30, "0.0000000001", "inf", "nan"]
+)
+def test_no_amount(tmp_path: Path, text: str) -> None:
+    """What is too much, too little or too long for an amount is refused in a short sentence."""
+    _, state = panel(tmp_path, {"a": [STREAM]})
+    with pytest.raises(zc.ConfigError, match="is no amount of US dollars") as caught:
+        state.set(budget_usd=text)
+    assert len(str(caught.value)) < 120
+    assert state.settings.budget_usd is None
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "0.000000001", "1e2", "100000000", "0.1", "$ 12345678.1234567", "0.30000000000000004"]
+)
+def test_an_amount_is_the_same_in_code(tmp_path: Path, text: str) -> None:
+    """What is typed is what the code says."""
+    _, state = panel(tmp_path, {"a": [STREAM]})
+    state.set(budget_usd=text)
+    state.clear("custom.a")
+    said = state.code.partition('options["budget_usd"] = ')[2].partition("\n")[0]
+    assert state.settings.budget_usd == Decimal(text.strip("$ ")) == Decimal(said)
 
 
 def test_nobody_can_be_asked(tmp_path: Path) -> None:

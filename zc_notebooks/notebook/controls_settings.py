@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from zc_notebooks.budget.amounts import dollars
+from zc_notebooks.budget.amounts import MOST, dollars, usd
 from zc_notebooks.chain import Chain
 from zc_notebooks.errors import ConfigError, ZcError
 from zc_notebooks.markup import counted
@@ -36,8 +36,12 @@ OPTIONS = {"fallback": "fallback", "start": "start", "hint": "hint", "tiers": "a
 """Field of :class:`Settings` → option of a call."""
 
 
+_LEAST = usd(1)
+"""A nano-dollar; less would count as nothing."""
+
+
 def amount(text: str) -> Decimal | None:
-    """US dollars of what was typed; nothing is no limit.
+    """US dollars of what was typed; nothing is no limit. What a call's code could not say exactly is no amount.
 
     Raises:
         ConfigError: It is no amount.
@@ -48,11 +52,15 @@ def amount(text: str) -> Decimal | None:
         value = Decimal(text.strip().removeprefix("$").strip())
     except InvalidOperation:
         value = Decimal("NaN")
-    if not value.is_finite() or value < 0:
+    if not value.is_finite() or value.is_signed() or not _said_exactly(value):
         raise ConfigError(
             f"budget per call: {short(text, 30)!r} is no amount of US dollars; write 0.01, or leave it empty"
         )
     return value
+
+
+def _said_exactly(value: Decimal) -> bool:
+    return value == 0 or (_LEAST <= value <= usd(MOST) and Decimal(repr(float(value))) == value)
 
 
 def destination(chain: Chain, settings: Settings) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -124,7 +123,7 @@ class ControlsState(Observed):
             chosen = tuple(tier for tier in TIERS if tier in value)
             return None if set(chosen) >= set(self.choices["tiers"]) else chosen
         if name == "budget_usd":
-            return value if isinstance(value, Decimal) else amount("" if value is None else str(value))
+            return amount("" if value is None else str(value))
         return value
 
     # -- providers ----------------------------------------------------------------------------------------------------

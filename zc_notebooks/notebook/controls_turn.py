@@ -15,9 +15,10 @@ from zc_notebooks.errors import CallError, StreamCancelledAfterOutput, TurnCance
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.markup import counted
 from zc_notebooks.notebook.display import sheet_of
+from zc_notebooks.notebook.provider_rows import clock_time
 from zc_notebooks.notebook.sheets.calls import summary
 from zc_notebooks.records import Record, Variant
-from zc_notebooks.redact import redact, short
+from zc_notebooks.redact import safe, short
 from zc_notebooks.result import Completion
 from zc_notebooks.streaming import Stream
 
@@ -113,23 +114,23 @@ class PanelTurn:
     async def draft(self, text: str, *, final: bool) -> None:
         """See :class:`~zc_notebooks.sinks.DraftSink`."""
         del final
-        self._show(text=redact(text), words="answering …")
+        self._show(text=safe(text), words="answering …")
 
     async def remark(self, text: str) -> None:
         """See :class:`~zc_notebooks.sinks.Remarks`."""
-        self._line(f"note: {redact(text)}")
+        self._line(f"note: {safe(text)}")
 
     def attempt(self, row: AttemptRow) -> None:
         """A row as it was written."""
         name = f"{row.provider_ref}/{row.model}"
         status = row.status.removeprefix("skipped_").replace("_", " ")
         if row.kind == "skip":
-            until = f" until {row.resets_at:%H:%M:%S} UTC" if row.resets_at else ""
+            until = f" until {clock_time(row.resets_at, row.t)}" if row.resets_at else ""
             self._line(f"– {name}: skipped ({status}{until})")
         else:
-            why = f", {row.reason.replace('_', ' ')}" if row.reason else ""
+            why = ", ".join(dict.fromkeys((status, (row.reason or status).replace("_", " "))))
             sign = "✓" if row.accepted else "✗"
-            self._line(f"{sign} {name}: {'answered' if row.accepted else status + why}, {row.secs or 0.0:.2f} s")
+            self._line(f"{sign} {name}: {'answered' if row.accepted else why}, {row.secs or 0.0:.2f} s")
 
     def hop(self, origin: Variant, to: Variant, reason: str) -> None:
         """The walk went on."""
@@ -151,7 +152,7 @@ class PanelTurn:
         words = f"answered by {done.served.provider_ref}/{done.served.model}: {summary(done)}"
         if done.served.mismatch:
             words += f"; {done.served.mismatch}"
-        self._show(phase="answered", words=words, text=redact(done.said))
+        self._show(phase="answered", words=words, text=safe(done.said))
 
     def _failed(self, error: CallError, *, alone: bool) -> None:
         sheet = sheet_of(error)
@@ -161,7 +162,7 @@ class PanelTurn:
             words=short(f"{head}: {error}", 400),
             columns=sheet.columns,
             rows=tuple(
-                tuple(redact(cell) for cell in line)
+                tuple(safe(cell) for cell in line)
                 for line, failure in zip(sheet.rows, error.attempts, strict=True)
                 if failure.row.status != "skipped_failed_stream"  # its own earlier failure stands there already
             ),
