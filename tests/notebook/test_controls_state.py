@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import re
+from contextlib import closing
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import zc_notebooks as zc
 from tests.fleet import KEYS, Fleet, chain_toml
+from tests.notebook.here import KeptControls
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.notebook.controls_state import ControlsState
 from zc_notebooks.notebook.trouble import Trouble
@@ -271,6 +273,30 @@ def test_a_wrong_setting_is_a_sentence(tmp_path: Path, change: dict[str, Any], w
     with pytest.raises(zc.ConfigError, match=words):
         state.set(**change)
     assert state.settings == before
+
+
+@pytest.mark.filterwarnings("ignore::zc_notebooks.live_config.BrokenEditWarning")
+@pytest.mark.parametrize(("edit", "words"), [("[providers", "zc.toml"), (None, "zc.toml is gone")])
+def test_a_broken_configuration_is_said_until_it_is_mended(tmp_path: Path, edit: str | None, words: str) -> None:
+    """A sentence that stands beside where the next call goes."""
+    path = tmp_path / "zc.toml"
+    text = '[providers.custom.a]\nuri = "https://a.test/v1"\nmodel = "m"\nkeyless = true\n'
+    path.write_text(text, "utf-8")
+    with closing(zc.open(path, ledger=tmp_path / "ledger")) as chain:
+        state = ControlsState(chain)
+        view = KeptControls(state)
+        told: list[str] = []
+        state.observe(told.append)
+        path.unlink() if edit is None else path.write_text(edit, "utf-8")
+        state.refresh()
+        assert state.problem.startswith("What was read before is in force, because: ")
+        assert words in view.panel["problem"]
+        assert told == ["panel"]
+        assert state.problem in view.sheet().lines
+        path.write_text(text, "utf-8")
+        state.refresh()
+        assert view.panel["problem"] == state.problem == ""
+        view.close()
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,8 @@ class ControlsState(Observed):
         self.progress: Progress | None = None
         self.says = ""
         """Where the next call goes."""
+        self.problem = ""
+        """Why the file of the configuration cannot be used, until it is mended."""
         self.turn = TurnShown()
         self.answer: Completion | None = None
         """What the prompt that ended last was answered by; ``None`` when it was not."""
@@ -137,8 +139,10 @@ class ControlsState(Observed):
             for at, probe in [self._probes.get(item.ref, (None, None))]
         )
         says = destination(self.chain, self.settings)
-        if always or (rows, says) != (self.rows, self.says):
-            self.rows, self.says = rows, says
+        broken = self.chain.config_problem
+        problem = "" if broken is None else short(f"What was read before is in force, because: {broken}", 400)
+        if always or (rows, says, problem) != (self.rows, self.says, self.problem):
+            self.rows, self.says, self.problem = rows, says, problem
             self._tell("panel")
 
     async def probe(self, ref: str) -> ProbeResult | None:

@@ -85,7 +85,12 @@ class Controls(Page):
         """See :class:`~.widget.Page`: the providers as they are now; no prompt and no answer."""
         rows = ((row.ref, row.model, row.words, row.headroom, row.last) for row in self.state.rows)
         columns = ("provider", "model", "state", "left, as stated", "last outcome")
-        return Sheet(title="Controls", lines=(self.state.says,), columns=columns, rows=tuple(rows))
+        return Sheet(
+            title="Controls",
+            lines=tuple(line for line in (self.state.problem, self.state.says) if line),
+            columns=columns,
+            rows=tuple(rows),
+        )
 
     def told(self, topic: str) -> None:
         """See :class:`~.widget.Page`; a running answer is told a few times a second."""
@@ -114,6 +119,7 @@ class Controls(Page):
             "version": state.version,
             "now": ms(state.chain.clock.now()),
             "says": state.says,
+            "problem": state.problem,
             "notice": state.notice,
             "asking": state.asking,
             "fallback": settings.fallback,

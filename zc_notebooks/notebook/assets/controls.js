@@ -70,6 +70,7 @@ function render({ model, el }) {
   const set = (name, value) => send({ do: "set", name, value });
 
   const says = h("p", { class: "zc-says", role: "status" });
+  const problem = h("div", { class: "zc-alert", role: "status", hidden: true });
   const notice = h("p", { class: "zc-notice", role: "status" });
   const fallback = h("input", { type: "checkbox", onchange: () => set("fallback", fallback.checked) });
   const start = h("select", { onchange: () => set("start", start.value || null) });
@@ -114,7 +115,7 @@ function render({ model, el }) {
       field(`${id}-budget`, "Budget per call, USD", budget),
       tiers,
     ),
-    says,
+    problem, says,
     h(
       "table", { class: "zc-providers" },
       h("caption", {}, h("span", {}, "Providers"), probeAll, progress, notice),
@@ -157,6 +158,8 @@ function render({ model, el }) {
     if (!state.rows) return;
     heardAt = performance.now();
     say(says, state.says);
+    say(problem, state.problem && `⚠ ${state.problem}`);
+    problem.hidden = !state.problem;
     say(notice, state.notice);
     fallback.checked = state.fallback;
     options(start, state.choices.start, "the chain's own first", state.start);
