@@ -54,7 +54,17 @@ class Problem(Record, frozen=True, kw_only=True):
 
 
 class ZcError(Exception):
-    """Base of everything this package raises on purpose."""
+    """Base of everything this package raises on purpose. Its message says all; :meth:`traceback` has the frames."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints instead of frames."""
+        lines = [clean(line) for line in f"{type(self).__name__}: {self}".splitlines()]
+        more = [f"({counted(len(lines) - ROWS_SHOWN, 'more line')})"] if len(lines) > ROWS_SHOWN else []
+        return [*lines[:ROWS_SHOWN], *more]
+
+    def traceback(self) -> str:
+        """The ordinary traceback as text."""
+        return safe("".join(format_exception(self)))
 
 
 class ConfigError(ZcError, ValueError):
@@ -108,10 +118,6 @@ class CallError(Shown, ZcError):
         lines = [clean(line) for line in str(self).splitlines()]
         more = [f"({counted(len(lines) - ROWS_SHOWN, 'more line')})"] if len(lines) > ROWS_SHOWN else []
         return [head, *lines[:ROWS_SHOWN], *more, "(frames: print(sys.last_value.traceback()))"]
-
-    def traceback(self) -> str:
-        """The ordinary traceback as text."""
-        return safe("".join(format_exception(self)))
 
     @property
     def rows(self) -> tuple[AttemptRow, ...]:
