@@ -183,3 +183,15 @@ def test_ctrl_c_while_the_work_begins(monkeypatch: pytest.MonkeyPatch, *, runs: 
     with pytest.raises(KeyboardInterrupt):
         interruptible(work, told.set)
     assert begun.is_set() == told.is_set() == ended.is_set() == runs
+
+
+def test_a_thread_that_died_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends before the work could say how it went: that is an error, not a hang."""
+
+    class Dead(threading.Thread):
+        def run(self) -> None:
+            """Ends at once."""
+
+    monkeypatch.setattr(threading, "Thread", Dead)
+    with pytest.raises(RuntimeError, match="ended without a word"):
+        interruptible(lambda: 1, lambda: None)

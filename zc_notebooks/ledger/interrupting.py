@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -20,23 +21,23 @@ def interruptible(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    given: list[T] = []
-    raised: list[BaseException] = []
+    outcome: Future[T] = Future()
 
     def run() -> None:
         try:
             if begun.acquire(blocking=False):
-                given.append(work())
+                outcome.set_result(work())
         except BaseException as problem:  # noqa: BLE001 (raised again where it was asked for)
-            raised.append(problem)
+            outcome.set_exception(problem)
         finally:
             done.set()
 
     # No join: Python 3.11 takes a thread for ended when its join is interrupted.
     done, begun = threading.Event(), threading.Lock()
+    thread = threading.Thread(target=run, name="zc-ledger-query", daemon=True)
     try:
-        threading.Thread(target=run, name="zc-ledger-query", daemon=True).start()
-        while not done.wait(_LOOK_S):
+        thread.start()
+        while not done.wait(_LOOK_S) and thread.is_alive():
             pass
     except KeyboardInterrupt:
         if begun.acquire(blocking=False):
@@ -45,6 +46,6 @@ def interruptible(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
         while not done.wait(_LOOK_S):
             interrupt()  # again: the first may have come before there was anything to interrupt
         raise
-    if raised:
-        raise raised[0]
-    return given[0]
+    if not outcome.done():
+        raise RuntimeError("the thread of a query ended without a word")
+    return outcome.result()
