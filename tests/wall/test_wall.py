@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -14,8 +16,9 @@ from tests import ROOT
 from zc_notebooks.chain import Chain
 from zc_notebooks.chat import Identity, Text
 from zc_notebooks.cli.app import run as zc
-from zc_notebooks.errors import StreamInterruptedAfterOutput
+from zc_notebooks.errors import StreamInterruptedAfterOutput, TransportFailure
 from zc_notebooks.events import Event, Final
+from zc_notebooks.records import HttpRequest
 from zc_notebooks.result import Completion
 from zc_notebooks.streaming import Stream
 from zc_notebooks.wall import TRIALS, ScoreCard, Trial, run_wall
@@ -184,6 +187,33 @@ class Waitless(Chain):
         super().__init__(*args, **{**options, "random": lambda: -10.0})
 
 
+class Straying(Chain):
+    """Asks somebody who is not in the chain, and says so."""
+
+    async def ask(self, prompt: Any, **options: Any) -> Completion:
+        return await super().ask(prompt, **{**options, "start": "custom.narrow"})
+
+
+class Meddling(Chain):
+    """Asks once more when nobody waits for it any longer, off the record."""
+
+    async def aclose(self) -> None:
+        address = self.config.profiles["openai.backup"].base_url
+        with suppress(TransportFailure):
+            await self.transport.send(
+                HttpRequest(method="GET", url=f"{address}/models", headers={}), connect_s=5, read_s=5
+            )
+        await super().aclose()
+
+
+class Hanging(Chain):
+    """Never answers, and never gives up."""
+
+    async def ask(self, *_: Any, **__: Any) -> Completion:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+
 def _nothing() -> Any:
     raise AssertionError("the inner stream begins its own turn")
 
@@ -229,6 +259,8 @@ class _Reader(Stream):
         (Amnesiac, "Retry-After above the cap", "chat", "instead of"),
         (Unrecorded, "429 for good", "chat", "files hold 0 rows"),
         (Waitless, "429 with Retry-After 2", "chat", "2.0 s before the time it had stated"),
+        (Straying, "one 500", "chat", "narrow/lab-small was asked, who is not in the chain"),
+        (Meddling, "one 500", "chat", "1 request belongs to no call"),
     ],
 )
 def test_a_chain_that_does_harm_fails(make: type[Chain], fault: str, mode: str, words: str) -> None:
@@ -236,6 +268,14 @@ def test_a_chain_that_does_harm_fails(make: type[Chain], fault: str, mode: str, 
     (score,) = [score for score in run_wall(trial(fault), make=make).scores if score.mode == mode]
     assert score.result == "fail", score
     assert words in score.reason
+
+
+def test_a_trial_that_hangs_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one is run all the same."""
+    monkeypatch.setattr("zc_notebooks.wall.score_card.ENDS_WITHIN_S", 0.05)
+    hung, other = run_wall(trial("one 500"), make=Hanging).scores
+    assert (hung.mode, hung.result, hung.reason) == ("chat", "fail", "it had not ended after 0.05 s")
+    assert other.mode == "stream"
 
 
 class Timid(Chain):

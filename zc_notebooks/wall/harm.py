@@ -10,7 +10,7 @@ from typing import Final
 
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.markup import counted
-from zc_notebooks.wall.seen import Run, Seen
+from zc_notebooks.wall.seen import STRANGER, Run, Seen
 from zc_notebooks.wall.trial import ANSWER
 
 HANGS_AFTER_S: Final = 10.0
@@ -38,6 +38,15 @@ def _hung(run: Run) -> Iterator[str]:
     for seen in run.calls:
         if seen.told.took_s > HANGS_AFTER_S:
             yield f"the call took {seen.told.took_s:.1f} s"
+
+
+def _nobody_else_is_asked(run: Run) -> Iterator[str]:
+    for seen in run.calls:
+        for request in seen.asked:
+            if run.role(request) == STRANGER:
+                yield f"{request.provider}/{request.model} was asked, who is not in the chain"
+    if run.strays:
+        yield f"{counted(run.strays, 'request belongs', 'requests belong')} to no call"
 
 
 def _requests_are_attempts(run: Run) -> Iterator[str]:
@@ -155,6 +164,7 @@ _CHECKS: Final[tuple[Callable[[Run], Iterator[str]], ...]] = (
     _answers_are_whole,
     _nothing_shown_is_asked_again,
     _stated_times_are_kept,
+    _nobody_else_is_asked,
     _requests_are_attempts,
     _rows_are_kept,
     _partials_are_exact,

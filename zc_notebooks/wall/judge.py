@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.markup import counted
 from zc_notebooks.records import Record
 from zc_notebooks.wall.harm import harm
 from zc_notebooks.wall.seen import Run, Seen
-from zc_notebooks.wall.trial import PIECES, ExpectedRow, Mode, Way
+from zc_notebooks.wall.trial import PIECES, ExpectedRow, Mode, Trial, Way
 
 Result = Literal["pass", "safe", "fail"]
 """``pass``: exactly what the specification says. ``safe``: another way, but nobody was deceived and nobody was asked
 oftener than allowed. ``fail``: harm."""
+RESULTS: Final[tuple[Result, ...]] = get_args(Result)
+"""The worst last."""
 
 
 class Score(Record, frozen=True, kw_only=True):
@@ -34,21 +36,30 @@ class Score(Record, frozen=True, kw_only=True):
 
 def judge(run: Run) -> Score:
     """The score of one trial in one mode."""
-    hurt, differs = harm(run), difference(run)
-    if hurt is not None:
-        result, reason = "fail", hurt
-    elif differs is None:
-        result, reason = "pass", story(run)
-    else:
-        result, reason = ("safe" if _within(run) else "fail"), differs
+    result, reason = _judged(run)
     return Score(
         fault=run.trial.fault,
         mode=run.mode,
-        result=result,  # type: ignore[arg-type]
+        result=result,
         reason=reason,
         requests=run.requests(),
         secs=round(sum(seen.told.took_s for seen in run.calls), 3),
     )
+
+
+def hung(trial: Trial, mode: Mode, seconds: float) -> Score:
+    """The score of one that does not end."""
+    reason = f"it had not ended after {seconds:g} s"
+    return Score(fault=trial.fault, mode=mode, result="fail", reason=reason, requests={}, secs=seconds)
+
+
+def _judged(run: Run) -> tuple[Result, str]:
+    hurt, differs = harm(run), difference(run)
+    if hurt is not None:
+        return "fail", hurt
+    if differs is None:
+        return "pass", story(run)
+    return "safe" if _within(run) else "fail", differs
 
 
 def difference(run: Run) -> str | None:

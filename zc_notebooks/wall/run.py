@@ -29,7 +29,13 @@ async def run(stage: Stage, trial: Trial, mode: Mode) -> Run:
         calls = await _CASTS[trial.cast](scene)
         marks = tuple(scene.chain.marks())
     return Run(
-        trial=trial, mode=mode, actors=scene.actors, calls=tuple(calls), marks=marks, written=written(scene.folder)
+        trial=trial,
+        mode=mode,
+        actors=scene.actors,
+        calls=tuple(calls),
+        marks=marks,
+        written=written(scene.folder),
+        strays=len(stage.lab.requests) - sum(len(seen.asked) for seen in calls),
     )
 
 

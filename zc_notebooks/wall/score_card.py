@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, get_args
 
 from zc_notebooks.chain import Chain
 from zc_notebooks.records import Record
 from zc_notebooks.sync import shared
 from zc_notebooks.wall.faults import TRIALS
-from zc_notebooks.wall.judge import Score, judge
+from zc_notebooks.wall.judge import RESULTS, Score, hung, judge
 from zc_notebooks.wall.run import run
 from zc_notebooks.wall.stage import ChainMaker, Stage
 from zc_notebooks.wall.trial import Mode, Trial
 
-MODES: Final[tuple[Mode, ...]] = ("chat", "stream", "draft")
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+ENDS_WITHIN_S: Final = 60.0
+"""Real seconds for one fault in one mode, other processes and their start included."""
 
 
 class ScoreCard(Record, frozen=True, kw_only=True):
@@ -49,7 +52,7 @@ class ScoreCard(Record, frozen=True, kw_only=True):
 
     def summary(self) -> str:
         """``62 pass, 0 safe, 0 fail``."""
-        return ", ".join(f"{self.count(result)} {result}" for result in ("pass", "safe", "fail"))
+        return ", ".join(f"{self.count(result)} {result}" for result in RESULTS)
 
     def __repr__(self) -> str:
         return f"ScoreCard({self.summary()})"
@@ -73,15 +76,23 @@ async def _run_wall(trials: Sequence[Trial], make: ChainMaker, told: Callable[[S
     with Stage(make) as stage:
         for trial in trials:
             for mode in trial.ways:
-                scores.append(judge(await run(stage, trial, mode)))
+                scores.append(await _score(stage, trial, mode))
                 if told is not None:
                     told(scores[-1])
     return ScoreCard(scores=tuple(scores))
 
 
+async def _score(stage: Stage, trial: Trial, mode: Mode) -> Score:
+    try:
+        async with asyncio.timeout(ENDS_WITHIN_S):
+            return judge(await run(stage, trial, mode))
+    except TimeoutError:
+        return hung(trial, mode, ENDS_WITHIN_S)
+
+
 def _reason(found: dict[Mode, Score]) -> str:
     """The worst result's own reason. Of a fault that went well: the first mode's story, and the stream's own ending."""
-    worst = max(found.values(), key=lambda score: ("pass", "safe", "fail").index(score.result))
+    worst = max(found.values(), key=lambda score: RESULTS.index(score.result))
     if worst.result != "pass":
         return worst.reason
     first = next(iter(found.values())).reason

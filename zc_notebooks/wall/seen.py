@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from zc_notebooks.lab import LabRequest
 from zc_notebooks.lab.scenario import ModelSpec
@@ -10,6 +11,9 @@ from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Mark, Record
 from zc_notebooks.result import Completion
 from zc_notebooks.wall.trial import Mode, Trial
+
+STRANGER: Final = "stranger"
+"""The role of whom the trial's chain does not name."""
 
 
 class Actor(Record, frozen=True, kw_only=True):
@@ -65,6 +69,8 @@ class Run(Record, frozen=True, kw_only=True):
     """Live at the end."""
     written: tuple[AttemptRow, ...]
     """What stands in the ledger's files."""
+    strays: int
+    """Requests in the lab's log that came outside of any call."""
 
     def role(self, said: AttemptRow | LabRequest) -> str:
         """Whom a row or a request of the log is about."""
@@ -73,7 +79,7 @@ class Run(Record, frozen=True, kw_only=True):
             named = said.provider_ref if isinstance(said, AttemptRow) else said.provider
             if (known, actor.model.id) == (named, said.model):
                 return role
-        return "stranger"
+        return STRANGER
 
     def requests(self) -> dict[str, int]:
         """How many requests reached whom, by the lab's log."""

@@ -58,8 +58,6 @@ class Stage:
         if self.scenario.start is not None:
             self.clock.set(self.scenario.start)
         self.lab.reset()
-        for provider in self.scenario.providers:
-            self.lab.set_fault(provider.name, None)
         actors = {role: self._actor(said) for role, said in trial.chain.items()}
         self.lab.set_fault(actors["primary"].provider, trial.sets, trial.times)
         if trial.backup_sets is not None:
