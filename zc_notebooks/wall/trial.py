@@ -22,7 +22,6 @@ PROMPT: Final = f"Count up to {TOKENS - 1}, please."
 PIECES: Final = ("(simulated)", *(f" {number}" for number in range(1, TOKENS)))
 """The answer to :data:`PROMPT`, token by token, as the lab streams it."""
 ANSWER: Final = "".join(PIECES)
-PAIR: Final[Mapping[str, str]] = {"primary": "primary", "backup": "backup"}
 
 _ROW = re.compile(r"(?:\+(?P<wait>[\d.]+) )?(?P<role>\w+) (?P<status>\w+)(?: (?P<reason>\w+))?")
 _MARK = re.compile(r"(?P<seconds>\d+) s (?P<provenance>\w+)")
@@ -81,7 +80,7 @@ class Trial(Record, frozen=True, kw_only=True):
     ways: Mapping[Mode, Way]
     times: int | None = None
     """For how many requests; by default for good."""
-    chain: Mapping[str, str] = field(default_factory=lambda: PAIR)
+    chain: Mapping[str, str] = field(default_factory=lambda: {"primary": "primary", "backup": "backup"})
     """Role → provider of the lab, or ``provider/model``, in the chain's order."""
     limits: Mapping[str, float] = field(default_factory=dict)
     """Time limits of the primary's profile, in real seconds."""
