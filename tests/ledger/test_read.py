@@ -103,6 +103,31 @@ def test_the_repr_is_one_line_without_a_path(tmp_path: Path) -> None:
     assert repr(Ledger(tmp_path)) == "Ledger(2 rows, 1 file)"
 
 
+def test_a_ledger_says_what_of_it_could_not_be_read(tmp_path: Path) -> None:
+    """Lines and files, in its repr, its notebook form and as a sentence; a sound one has nothing to say."""
+    writer = written(tmp_path, row("a"))
+    writer.close()
+    ledger = Ledger(tmp_path)
+    assert ledger.damage is None
+    (segment,) = tmp_path.glob("*.jsonl")
+    segment.write_bytes(segment.read_bytes() + LINE[:40] + b"\n[]\n" + LINE[:50])
+    (tmp_path / "attempts-x.parquet").write_text("rubbish")
+    ledger.refresh()
+    said = "3 lines could not be read and 1 file was left out"
+    assert ledger.damage == f"{said}: zc ledger check --json names them"
+    assert ledger.check().damage == ledger.damage
+    assert repr(ledger) == "Ledger(1 row, 1 file, 3 lines could not be read, 1 file was left out)"
+    assert said in ledger._repr_html_()
+    segment.unlink()
+    assert "3 lines" not in ledger._repr_html_()
+
+
+def test_rows_that_are_there_twice_are_damage(tmp_path: Path) -> None:
+    """Each would be counted twice by every view."""
+    written(tmp_path, row("a"), row("a"))
+    assert Ledger(tmp_path).check().damage == "1 row is there twice: zc ledger check --json names them"
+
+
 # -- lines that are no rows ------------------------------------------------------------------------------------------
 
 

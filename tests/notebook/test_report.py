@@ -88,6 +88,29 @@ def test_other_rows_are_another_report(tmp_path: Path, ledger: Path, notebook: s
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_a_damaged_ledger_is_said(
+    tmp_path: Path, ledger: Path, notebook: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Near the top, among the inputs and on standard error; a sound ledger has no such words."""
+    command = ["report", notebook, "--ledger", str(ledger), "-o", str(tmp_path / "a.html")]
+    assert zc(command) == 0
+    assert capsys.readouterr().err == ""
+    assert "zc ledger check" not in (tmp_path / "a.html").read_text(encoding="utf-8")
+    (segment,) = ledger.glob("*.jsonl")
+    lines = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(lines[0] + lines[1][: len(lines[1]) // 2] + b"\n" + lines[2])
+    (ledger / "attempts-x.parquet").write_text("rubbish")
+    said = "1 line could not be read and 1 file was left out: zc ledger check --json names them"
+    assert zc([*command, "--json"]) == 0
+    told = capsys.readouterr()
+    assert told.err == f"zc: {said}\n"
+    assert json.loads(told.out)["report"] == str(tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert text.index("What happened") < text.index(f"Of this ledger, {said}.") < text.index("<svg")
+    assert f"<tr><th>damage</th><td>{said}</td></tr>" in text
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("source", "parameters", "words"),
     [

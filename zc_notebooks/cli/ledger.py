@@ -44,12 +44,13 @@ _SHOWN: Final = {
 
 
 def open_ledger(folder: Path | None) -> Ledger:
-    """The ledger at ``folder``, else the configured one, else the embedded lab's."""
+    """The ledger at ``folder``, else the configured one, else the embedded lab's. Says what is wrong with it."""
     from zc_notebooks.ledger.read import Ledger
 
     opened = Ledger(folder_of(folder))
-    if opened.advice is not None:
-        say(f"zc: {opened.advice}")
+    for remark in (opened.damage, opened.advice):
+        if remark is not None:
+            say(f"zc: {remark}")
     return opened
 
 
@@ -119,8 +120,10 @@ for _view, _words in _VIEWS.items():
 @app.command()
 def check(ledger: Folder = None, as_json: AsJson = False) -> None:
     """Count files, rows, and lines that are no rows. Exit status 3 when some are not."""
+    from zc_notebooks.ledger.read import Ledger
+
     try:
-        found = open_ledger(ledger).check()
+        found = Ledger(folder_of(ledger)).check()
     except ZcError as error:
         report(error, as_json=as_json)
     show(found, as_json=as_json)

@@ -9,7 +9,7 @@ import typer
 
 from zc_notebooks.cli.ask import AsJson
 from zc_notebooks.cli.ledger import Folder, folder_of
-from zc_notebooks.cli.output import answer, emit
+from zc_notebooks.cli.output import answer, emit, say
 from zc_notebooks.cli.output import report as failed
 from zc_notebooks.errors import ZcError
 
@@ -32,7 +32,9 @@ def report(
     path = out or Path(f"report-{Path(kind).stem}.html")
     try:
         folder = folder_of(ledger, new=True)  # the report says itself what is no ledger
-        path = make_report(kind, path, ledger=folder, parameters=given, code=code)
+        path = make_report(
+            kind, path, ledger=folder, parameters=given, code=code, tell=lambda words: say(f"zc: {words}")
+        )
     except ZcError as error:
         failed(error, as_json=as_json)
     if as_json:

@@ -70,7 +70,12 @@ class LedgerCheck(Record, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         """Whether every line of every file is a row that counts once."""
-        return not (self.torn or self.foreign or self.duplicates or self.left_out)
+        return self.damage is None
+
+    @property
+    def damage(self) -> str | None:
+        """What its readers have to know: how much is not among the rows, or is there twice. ``None`` when nothing."""
+        return _damage(self.torn + self.foreign, len(self.left_out), self.duplicates)
 
     def __str__(self) -> str:
         parts = [f"{counted(self.rows, 'row')} in {counted(self.files, 'file')}"]
@@ -235,6 +240,18 @@ class Ledger(Shown):
             return None
         return f"{counted(len(segments), 'file')} of JSON lines; zc ledger compact makes opening them faster"
 
+    @property
+    def damage(self) -> str | None:
+        """How many lines and files of the folder are not among the rows, as of the last look; ``None`` when none."""
+        return _damage(*self._unread())
+
+    def _unread(self) -> tuple[int, int]:
+        """Lines that are no rows, and files that are left out."""
+        with self._lock:
+            segments, listing = list(self._scanner.segments.values()), self._scanner.listing
+        lines = sum(item.torn + item.foreign + (item.tail is not None) for item in segments)
+        return lines + sum(file.footer.torn for file in listing.compacted), len(listing.left_out)
+
     def check(self) -> LedgerCheck:
         """Counts what the folder holds: rows, torn and foreign lines, duplicates, files that are not read."""
         found = self._asked(lambda _: self._store.query(_COUNTS)).row(0, named=True)
@@ -278,7 +295,19 @@ class Ledger(Shown):
 
     def __repr__(self) -> str:
         files = len(self._scanner.segments) + len(self._scanner.listing.compacted)
-        return f"Ledger({counted(self.rows, 'row')}, {counted(files, 'file')})"
+        held = [counted(self.rows, "row"), counted(files, "file")]
+        return f"Ledger({', '.join([*held, *_lost(*self._unread())])})"
+
+
+def _damage(lines: int, files: int, twice: int = 0) -> str | None:
+    parts = _lost(lines, files)
+    parts += [counted(twice, "row is there twice", "rows are there twice")] if twice else []
+    return f"{' and '.join(parts)}: zc ledger check --json names them" if parts else None
+
+
+def _lost(lines: int, files: int) -> list[str]:
+    parts = [counted(lines, "line could not be read", "lines could not be read")] if lines else []
+    return [*parts, *([counted(files, "file was left out", "files were left out")] if files else [])]
 
 
 class Follower:

@@ -11,7 +11,7 @@ import html
 import platform
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
@@ -66,7 +66,13 @@ class ReportError(ZcError):
 
 
 def make_report(
-    kind: str, out: Path, *, ledger: Path, parameters: Mapping[str, Any] | None = None, code: bool = False
+    kind: str,
+    out: Path,
+    *,
+    ledger: Path,
+    parameters: Mapping[str, Any] | None = None,
+    code: bool = False,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> Path:
     """Executes the notebook of ``kind`` and writes ``out``.
 
@@ -76,6 +82,7 @@ def make_report(
         ledger: Folder of the ledger it is about.
         parameters: Values for names of the notebook's cell tagged ``parameters``.
         code: Whether the cells' code is shown.
+        tell: Called with what of the ledger could not be read, which the report says too.
 
     Raises:
         ReportError: There is no such kind or parameter, a package is missing, a cell failed, or the ledger has no rows
@@ -100,8 +107,10 @@ def make_report(
         if kind in KINDS:
             _some_rows(store, given)
         _execute(notebook)
-        about = _about(store, given)
-    _write(out, _page(Path(kind).stem, notebook, about, code=code))
+        about, damage = _about(store, given), store.check().damage
+    if damage is not None:
+        tell(damage)
+    _write(out, _page(Path(kind).stem, notebook, about, damage, code=code))
     return out
 
 
@@ -186,8 +195,11 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-def _page(kind: str, notebook: Any, about: list[tuple[str, str]], *, code: bool) -> str:
+def _page(kind: str, notebook: Any, about: list[tuple[str, str]], damage: str | None, *, code: bool) -> str:
     parts = [_cell(cell, code=code) for cell in notebook.cells if cell.get("id") != "injected"]
+    if damage is not None:
+        about = [*about, ("damage", damage)]
+        parts.insert(1, f"<p><strong>Of this ledger, {html.escape(damage)}.</strong></p>")
     lines = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in about)
     digest = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
     return (

@@ -16,14 +16,16 @@ def ledger_sheet(ledger: Ledger) -> Sheet:
     """The newest rows, oldest first. Reads what was appended since the last look."""
     rows = ledger.tail(NEWEST).to_dicts()
     title = repr(ledger)
+    notes = () if ledger.damage is None else (f"{ledger.damage}.",)
     if not rows:
-        return Sheet(title=title, notes=("It is empty: every attempt and every skipped candidate becomes a row.",))
+        empty = "It has no rows: every attempt and every skipped candidate becomes one."
+        return Sheet(title=title, notes=(*notes, empty))
     return Sheet(
         title=title,
         lines=(f"The newest {len(rows)}:",),
         columns=("at", "candidate", "kind", "status", "reason", "seconds", "tokens in / out", "cost"),
         rows=tuple(_row(row) for row in rows),
-        notes=('Ask it with .sql("select … from attempts") or %%zcsql.',),
+        notes=(*notes, 'Ask it with .sql("select … from attempts") or %%zcsql.'),
     )
 
 
