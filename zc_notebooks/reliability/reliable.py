@@ -190,12 +190,7 @@ def _status_words(step: Moved) -> str:
 async def drive(walk: Walk, call: CallRecord, board: Board, transport: Sends) -> Ended:
     """Runs the walk to its end. A cancel closes the running attempt or wait, is recorded, and ends it."""
     reply: Outcome | None = None
-    while True:
-        try:
-            step = walk.send(reply)
-        except StopIteration as stop:
-            ended: Ended = stop.value
-            return ended
+    while not isinstance(step := _after(walk, reply), Ended):
         reply = None
         if isinstance(step, Try):
             reply = await _attempt(step, call, board, transport)
@@ -205,6 +200,7 @@ async def drive(walk: Walk, call: CallRecord, board: Board, transport: Sends) ->
             await board.await_probe(step.variant)
         else:
             note(step, call, board)
+    return step
 
 
 def drive_sync(
@@ -216,12 +212,7 @@ def drive_sync(
 ) -> Ended:
     """The same walk for synchronous code. Waiting for another caller's probe is a plain short sleep."""
     reply: Outcome | None = None
-    while True:
-        try:
-            step = walk.send(reply)
-        except StopIteration as stop:
-            ended: Ended = stop.value
-            return ended
+    while not isinstance(step := _after(walk, reply), Ended):
         reply = None
         if isinstance(step, Try):
             reply = _attempt_sync(step, call, board, send)
@@ -231,6 +222,16 @@ def drive_sync(
             sleep(min(PROBE_POLL_S, max(board.remaining_s(), 0.0)))
         else:
             note(step, call, board)
+    return step
+
+
+def _after(walk: Walk, reply: Outcome | None) -> Step | Ended:
+    """What the walk wants once it is told ``reply``, or how it ended."""
+    try:
+        return walk.send(reply)
+    except StopIteration as stop:
+        ended: Ended = stop.value
+        return ended
 
 
 PROBE_POLL_S = 0.05
