@@ -60,12 +60,56 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert target.read_text() == "kept"
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One sentence."""
-    file = tmp_path / "file"
-    file.write_text("x")
-    assert zc(["notebooks", "copy", os.fspath(file / "below")]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("file", "file is a file, not a folder"),
+        ("file/below", "file is a file, not a folder"),
+        ("link", "link is there, not a folder"),
+        ("n" * 300, "cannot be written (File name too long)"),
+        ("new/" + "n" * 300, "cannot be written (File name too long)"),
+    ],
+)
+def test_a_place_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, words: str
+) -> None:
+    """One sentence, and nothing is made."""
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("nowhere")
+    assert zc(["notebooks", "copy", os.fspath(tmp_path / place)]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert len(said.splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_a_folder_in_the_way_of_a_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is named before anything is written."""
+    (tmp_path / max(NOTEBOOKS)).mkdir()
+    (tmp_path / min(NOTEBOOKS)).write_text("mine")
+    assert zc(["notebooks", "copy", os.fspath(tmp_path), "--force"]) == 2
+    assert f"{tmp_path / max(NOTEBOOKS)} is a folder; nothing was copied" in capsys.readouterr().err
+    assert (tmp_path / min(NOTEBOOKS)).read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_full_disk_harms_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where not every notebook fits, those that are there stay, and no part of one does."""
+    resource = pytest.importorskip("resource", reason="file size limits are of Unix")
+    assert zc(["notebooks", "copy", os.fspath(tmp_path)]) == 0
+    before = dict.fromkeys(tmp_path.iterdir(), "mine")
+    for path in before:
+        path.write_text("mine")
+    sizes = sorted(item.path.stat().st_size for item in shipped())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (sizes[-1] - 1, limits[1]))
+    try:
+        assert zc(["notebooks", "copy", os.fspath(tmp_path), "--force"]) == 2
+        assert zc(["notebooks", "copy", os.fspath(tmp_path / "new" / "folder")]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "cannot be written (File too large)" in capsys.readouterr().err
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ class ShippedNotebook(Record, frozen=True, kw_only=True):
 
 
 class CopyError(ZcError):
-    """The notebooks cannot be copied there; the message says why. Nothing was written."""
+    """The notebooks cannot be copied there; the message says why. What was there is there."""
 
 
 def shipped() -> tuple[ShippedNotebook, ...]:
@@ -48,23 +51,61 @@ def copy_to(folder: Path, *, force: bool = False) -> list[Path]:
         force: Replace notebooks of the same names. Nothing else is ever touched.
 
     Raises:
-        CopyError: A notebook of that name is there already (all such are named), or the folder cannot be written.
+        CopyError: A notebook of that name is there already (all such are named), a file or a folder is in the way, or
+            the folder cannot be written. Each notebook is replaced as a whole or stays as it was.
     """
     folder = folder.expanduser()
-    pairs = [(item.path, folder / item.path.name) for item in shipped()]
-    there = [copy.name for _, copy in pairs if copy.exists() or copy.is_symlink()]
-    if there and not force:
-        raise CopyError(
-            f"{folder} has {', '.join(there)} already; nothing was copied: name another folder, or --force to replace"
-        )
+    copies = {folder / item.path.name: item.path.read_bytes() for item in shipped()}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for original, copy in pairs:
-            copy.unlink(missing_ok=True)  # what a link names is not ours to replace
-            copy.write_bytes(original.read_bytes())
+        _check(folder, copies, force=force)
+        with _made(folder):
+            _appear(copies)
     except OSError as error:
         raise CopyError(f"{folder} cannot be written ({error.strerror}): name another folder") from None
-    return [copy for _, copy in pairs]
+    return list(copies)
+
+
+def _check(folder: Path, copies: Iterable[Path], *, force: bool) -> None:
+    """Whether every copy has a place, before any is written."""
+    taken = next((place for place in (folder, *folder.parents) if os.path.lexists(place)), folder)
+    if os.path.lexists(taken) and not taken.is_dir():
+        raise CopyError(f"{taken} is {'a file' if taken.is_file() else 'there'}, not a folder: name another folder")
+    there = [copy for copy in copies if os.path.lexists(copy)]
+    for copy in there:
+        if copy.is_dir() and not copy.is_symlink():
+            raise CopyError(f"{copy} is a folder; nothing was copied: name another folder for the notebooks")
+    if there and not force:
+        names = ", ".join(copy.name for copy in there)
+        raise CopyError(f"{folder} has {names} already; nothing was copied: name another folder, or --force to replace")
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """``folder``, made where it is missing; what was made goes again when nothing came into it."""
+    new = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError:
+        for place in new:
+            with suppress(OSError):
+                place.rmdir()
+        raise
+
+
+def _appear(copies: Mapping[Path, bytes]) -> None:
+    """All are written beside their places before the first takes its place: a full disk harms none that is there."""
+    end = f".{os.urandom(4).hex()}.part"
+    parts = {copy: copy.with_name(f".{copy.name}{end}") for copy in copies}
+    try:
+        for copy, part in parts.items():
+            part.write_bytes(copies[copy])
+        for copy, part in parts.items():
+            part.replace(copy)  # a link too: what it names is not ours to replace
+    finally:
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> ShippedNotebook:
