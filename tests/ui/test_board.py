@@ -19,7 +19,7 @@ from zc_notebooks.ledger.row import AttemptRow
 
 LedgerWriter(sys.argv[1]).write(
     AttemptRow(
-        call_id="script", ordinal=0, t=datetime.now(UTC), provider_ref="night.script", model="m", kind="attempt",
+        call_id="script", ordinal=0, t=datetime.now(UTC), provider_ref="night.script", model="m" * 300, kind="attempt",
         mode="chat", status="http_402", reason="balance", cost_usd=0.0,
     )
 )
@@ -54,6 +54,7 @@ def test_two_notebooks_and_a_script(browser: Browser, lab: Lab) -> None:
     written = time.monotonic()
     board.get_by_role("region", name="Newest attempts").get_by_role("cell", name="night.script/m").wait_for()
     script_s = time.monotonic() - written
+    assert max(first.page.evaluate(OVERFLOW)) <= 0
 
     first.page.evaluate(RUN, "controls.state.clear('groq.free')")
     cleared = time.monotonic()

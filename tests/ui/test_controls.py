@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from tests.ui.pages import Browser, Lab, Seen, notebook, run_notebook
-from tests.ui.setting import ALONE, CONTRAST, CONTROLS, OVERFLOW, RUN, SETUP, SHARED, TAB_ORDER, names_by_tab
+from tests.ui.setting import ALONE, BOARD, CONTRAST, CONTROLS, OVERFLOW, RUN, SETUP, SHARED, TAB_ORDER, names_by_tab
 
 PROMPT = "Tell me about the lighthouse of Alexandria"
 
@@ -228,7 +230,9 @@ def test_a_page_that_is_loaded_again_shows_it_all(panel: Seen) -> None:
 def test_a_kernel_restart_in_mid_stream_leaves_a_row_and_no_ghost(browser: Browser, jupyter: Lab) -> None:
     """The row says cancelled (or cut), and nothing goes on after it."""
     content = notebook(
-        SETUP + SHARED.replace("ledger-shared", "ledger-restart").replace("marks-shared", "marks-restart"), CONTROLS
+        SETUP + SHARED.replace("ledger-shared", "ledger-restart").replace("marks-shared", "marks-restart"),
+        CONTROLS,
+        BOARD,
     )
     seen = run_notebook(browser, jupyter, "restart.ipynb", content)
     seen.page.evaluate(RUN, "lab.set_fault('e', 'slow:0.4', times=1); controls.state.only('deepseek.prepaid')")
@@ -238,4 +242,29 @@ def test_a_kernel_restart_in_mid_stream_leaves_a_row_and_no_ghost(browser: Brows
     seen.page.evaluate("window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.restart()")
     found = "import zc_notebooks as zc; print(zc.Ledger('ledger-restart').attempts()['status'].to_list())"
     assert seen.page.evaluate(RUN, found).strip() in ("['cancelled']", "['stream_cut']")
+    assert_nothing_can_be_pressed(seen)
+    assert seen.page.get_by_text("cut off").is_visible()
+    seen.picture("controls-gone")
     seen.close()
+
+
+def test_a_kernel_that_died_leaves_no_ghost(browser: Browser, jupyter: Lab) -> None:
+    """Killed from outside: panel and board say so, and nothing can be pressed."""
+    seen = run_notebook(browser, jupyter, "killed.ipynb", notebook(SETUP + ALONE, CONTROLS, BOARD))
+    seen.page.get_by_role("button", name="Probe all").wait_for()
+    green = seen.page.locator(".zc-providers .zc-lamp[data-kind=ok]")
+    seen.page.evaluate(RUN, "await controls.state.probe('deepseek.prepaid')")
+    green.first.wait_for()
+    kernel = int(seen.page.evaluate(RUN, "import os; print(os.getpid())"))
+    os.kill(kernel, signal.SIGKILL)
+    assert_nothing_can_be_pressed(seen)
+    assert green.count() == 0
+    seen.close()
+
+
+def assert_nothing_can_be_pressed(seen: Seen) -> None:
+    """Panel and board say that their kernel is gone."""
+    for what in ("panel", "board"):
+        seen.page.get_by_text(f"The kernel of this {what} is gone: run its cell again.").wait_for()
+    assert seen.page.locator(".zc-panel button:not([aria-disabled=true])").count() == 0
+    assert seen.page.locator(".zc-panel :is(input, select, textarea):enabled").count() == 0

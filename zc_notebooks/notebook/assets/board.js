@@ -72,11 +72,12 @@ function attempt(item) {
 const number = (value) => (value === null ? "-" : value.toLocaleString("en"));
 
 function render({ model, el }) {
+  const kernel = link(model);
   const says = h("p", { class: "zc-says", role: "status" });
   const notice = h("p", { class: "zc-notice", role: "status" });
-  const pause = button("Pause", "the board", () => model.send({ do: "pause", value: !model.get("panel").paused }));
+  const pause = button("Pause", "the board", () => kernel.send({ do: "pause", value: !model.get("panel").paused }));
   const chart = h("div"), words = h("ul", { class: "zc-plain-list" });
-  const spend = h("div"), recent = h("tbody");
+  const spend = h("div", { class: "zc-spend" }), recent = h("tbody");
   const at = h("span", { class: "zc-small" });
   const children = [
     h("div", { class: "zc-buttons" }, h("strong", { class: "zc-title" }, "Live board"), pause, at, notice),
@@ -107,7 +108,8 @@ function render({ model, el }) {
     recent.replaceChildren(...(state.recent.length ? state.recent.map(attempt) : [h("tr", {}, h("td", { colspan: "7" }, "No attempts yet."))]));
   }
 
-  return page({ model, el }, "Live board of attempts", children, show);
+  kernel.lost.push(() => say(at, at.textContent.replace("following; ", "")));
+  return page({ model, el, kernel }, "board", "Live board of attempts", children, show);
 }
 
 export default { render };

@@ -91,20 +91,57 @@ function table(columns, rows) {
   return h("table", {}, head(columns), h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))));
 }
 
+const ENDED = ["restarting", "autorestarting", "terminating", "dead"];
+
+/** The way to the kernel of a widget. What is in `lost` is called once, when that kernel is no more. */
+function link(model) {
+  const lost = [], kernel = model.widget_manager?.kernel;
+  let live = true;
+  const end = () => {
+    if (live) for (const each of lost) each();
+    live = false;
+  };
+  const look = (_, status) => ENDED.includes(status) && end();
+  const send = (message) => {
+    try {
+      if (live) model.send(message);
+    } catch {
+      end(); // its comm was closed
+    }
+  };
+  kernel?.statusChanged?.connect(look);
+  kernel?.disposed?.connect(end);
+  const close = () => {
+    kernel?.statusChanged?.disconnect(look);
+    kernel?.disposed?.disconnect(end);
+  };
+  return { send, lost, close };
+}
+
+/** Says that the kernel is gone, and lets nothing be pressed. */
+function bury(root, box, what) {
+  box.hidden = false;
+  box.replaceChildren(h("strong", {}, "⚠ "), `The kernel of this ${what} is gone: run its cell again.`);
+  for (const node of root.querySelectorAll("button")) able(node, false);
+  for (const node of root.querySelectorAll("input, select, textarea")) node.disabled = true;
+}
+
 /** Puts a widget on the page: `show` draws its trait, `hear` takes messages that tell no trouble. Returns how to end it. */
-function page({ model, el }, label, children, show, hear = () => {}) {
-  const trouble = alertBox();
-  const root = h("section", { class: "zc-panel", "aria-label": label, "data-lm-suppress-shortcuts": "true" }, trouble, ...children);
+function page({ model, el, kernel }, what, label, children, show, hear = () => {}) {
+  const trouble = alertBox(), gone = alertBox();
+  const root = h("section", { class: "zc-panel", "aria-label": label, "data-lm-suppress-shortcuts": "true" }, gone, trouble, ...children);
   const told = (message) =>
-    message.kind === "trouble" ? showTrouble(trouble, message.trouble, () => model.send({ do: "dismiss" })) : hear(message);
+    message.kind === "trouble" ? showTrouble(trouble, message.trouble, () => kernel.send({ do: "dismiss" })) : hear(message);
+  kernel.lost.unshift(() => bury(root, gone, what));
   model.on("change:panel", show);
   model.on("msg:custom", told);
   el.append(root);
   const untheme = themed(root);
   show();
-  model.send({ do: "hello" });
+  kernel.send({ do: "hello" });
   return () => {
     untheme();
+    kernel.close();
     model.off("change:panel", show);
     model.off("msg:custom", told);
   };

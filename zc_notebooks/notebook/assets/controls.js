@@ -66,7 +66,8 @@ function updateRow(nodes, row, panel) {
 function render({ model, el }) {
   const id = `zc-${++panels}`;
   const panel = () => model.get("panel");
-  const send = (message) => model.send({ seen: panel().version, ...message });
+  const kernel = link(model);
+  const send = (message) => kernel.send({ seen: panel().version, ...message });
   const set = (name, value) => send({ do: "set", name, value });
 
   const says = h("p", { class: "zc-says", role: "status" });
@@ -94,7 +95,7 @@ function render({ model, el }) {
   const codeText = h("pre", { tabindex: "0", "aria-label": "The code" });
   const copy = button("Copy", "code", () => navigator.clipboard?.writeText(codeText.textContent));
   const code = h(
-    "details", { class: "zc-code", ontoggle: () => code.open && model.send({ do: "code" }) },
+    "details", { class: "zc-code", ontoggle: () => code.open && kernel.send({ do: "code" }) },
     h("summary", {}, "Code of what was pressed"), copy, codeText,
   );
 
@@ -181,7 +182,7 @@ function render({ model, el }) {
       updateRow(rows.get(row.ref), row, state);
     }
     tick();
-    if (code.open) model.send({ do: "code" });
+    if (code.open) kernel.send({ do: "code" });
   }
 
   function showTurn(turn) {
@@ -207,7 +208,16 @@ function render({ model, el }) {
     else if (message.kind === "code") say(codeText, message.text || "# nothing was pressed yet");
   }
 
-  const end = page({ model, el }, "Controls of the provider chain", children, showPanel, hear);
+  kernel.lost.push(() => {
+    for (const { lamp, words } of rows.values()) {
+      [lamp.textContent, lamp.dataset.kind] = STATES.unknown;
+      say(words, "unknown");
+    }
+    progress.hidden = true;
+    if (status.dataset.phase === "asking") say(status, "cut off");
+  });
+
+  const end = page({ model, el, kernel }, "panel", "Controls of the provider chain", children, showPanel, hear);
   const ticking = setInterval(tick, 1000);
   return () => {
     clearInterval(ticking);
