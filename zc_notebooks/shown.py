@@ -28,6 +28,8 @@ class Shown:
         super().__init_subclass__(**options)
         if "__repr__" in cls.__dict__:
             setattr(cls, "__repr__", safe_repr(cls.__dict__["__repr__"]))  # noqa: B010 (mypy: a method cannot be assigned)
+        if issubclass(cls, tuple | BaseException):
+            setattr(cls, "_repr_pretty_", _pretty)  # noqa: B010 (else IPython's own form of these goes first)
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
@@ -67,6 +69,13 @@ class Keyed(Generic[Item]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.by_key())
+
+
+def _pretty(shown: Any, printer: Any, cycle: bool) -> None:
+    """As text what is shown by itself; its line where it is a part of something."""
+    del cycle
+    drawn = shown._repr_mimebundle_(("text/plain",)) if len(printer.stack) == 1 else {}
+    printer.text(drawn.get("text/plain") or repr(shown))
 
 
 def safe_repr(shown: Callable[[Any], str]) -> Callable[[Any], str]:

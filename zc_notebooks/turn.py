@@ -120,7 +120,7 @@ class Turn:
         """A walk without a stream: the recovery after a failed one, or the whole call when nobody can stream."""
         if resume is not None:
             self._call.facts = self._call.facts.become("recovery")
-            yield Notice(text="the stream gave no answer; the chain is asked once more without one")
+            yield Notice(text="the stream gave no answer; the chain is asked once more without streaming")
             if self._draft and self._shown.spoken:
                 self._shown.text = ""
                 yield Redraft()

@@ -18,7 +18,7 @@ from zc_notebooks.cli.ask import summary as in_terminal
 from zc_notebooks.markup import counted
 from zc_notebooks.notebook.display import sheet_of
 from zc_notebooks.notebook.sheets.calls import summary
-from zc_notebooks.probe import ProbeResult
+from zc_notebooks.probe import ProbeResult, ProbeResults
 from zc_notebooks.records import LiveMarks
 from zc_notebooks.testing import chat_answer, chat_error
 
@@ -90,6 +90,19 @@ def test_a_cost_is_never_rounded_to_nothing(tmp_path: Path, cost: str, words: st
     done = replace(done, at_least=False)
     assert summary(done).endswith(words)
     assert in_terminal(done).endswith(words)
+
+
+def test_the_text_of_a_cell_is_the_text_of_its_table(tmp_path: Path) -> None:
+    """IPython has forms of its own for tuples and exceptions; ours go first, alone and not inside of a list."""
+    formatters = pytest.importorskip("IPython.core.formatters")
+    formatter = formatters.DisplayFormatter()
+    things = shown(tmp_path)
+    things["ProbeResults"] = ProbeResults((things["ProbeResult"],) * 2)
+    for name, thing in things.items():
+        data, _ = formatter.format(thing)
+        assert data["text/plain"] == thing._repr_mimebundle_()["text/plain"], name
+    data, _ = formatter.format([things["LiveMarks"]])
+    assert data["text/plain"] == repr([things["LiveMarks"]])
 
 
 def test_a_repr_never_raises() -> None:

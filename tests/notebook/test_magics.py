@@ -357,3 +357,34 @@ def test_drafts_are_bounded_and_say_how_they_ended(monkeypatch: pytest.MonkeyPat
     assert 3 <= len(drawn) < 40
     draft.end("stopped", "as told")
     assert drawn[-1]["text/plain"] == f"[stopped] {'x' * 40_000}\n[as told]"
+
+
+def test_a_terminal_shows_each_sentence_once(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is rewritten there: the remark, the answer while it comes, how it ended."""
+    getipython = pytest.importorskip("IPython.core.getipython")
+    monkeypatch.setattr(getipython, "get_ipython", SimpleNamespace)
+    again = "[the stream gave no answer; the chain is asked once more without streaming]\n"
+    magics = Magics(Shell())
+    magics.session.use(fleet.chain)
+    assert magics.ask("--stream", "hi") is None
+    head, _, rest = capsys.readouterr().out.partition("42\n")
+    assert head == again
+    assert rest.startswith("[2 attempts, ")
+    assert rest.count("\n") == 1
+
+    async def stream(draft: CellDraft) -> None:
+        await draft.draft("4", final=False)
+        await draft.draft("", final=False)
+        await draft.remark("anew")
+        await draft.draft("42", final=True)
+
+    draft = CellDraft(now=iter(range(99)).__next__)
+    asyncio.run(stream(draft))
+    draft.end("answer", "as told")
+    assert capsys.readouterr().out == "4\n[what stands above is no answer]\n[anew]\n42\n[as told]\n"
+    draft = CellDraft(now=iter(range(99)).__next__)
+    asyncio.run(draft.draft("4", final=False))
+    draft.end("stopped")
+    assert capsys.readouterr().out == "4\n[stopped]\n"

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from zc_notebooks.events import Event, Notice, Text
 from zc_notebooks.markup import LINE_CHARS, Sheet, clean, screened
+from zc_notebooks.redact import safe
 
 EVERY_S: Final = 0.05
 BYTES_A_SECOND: Final = 200_000
@@ -48,12 +49,15 @@ class CellDraft:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._handle: Any = None
         self._remarks: list[str] = []
+        self._ended: tuple[str, ...] = ()
+        self._printed: str | None = None
+        """What stands in a terminal already."""
         self._now = now
         self._text = ""
         self._next = -math.inf
 
     async def remark(self, text: str) -> None:
-        """A sentence of the chain's own, drawn below the text with the next draft."""
+        """A sentence of the chain's own, drawn above the text with the next draft."""
         self._remarks.append(text)
 
     async def draft(self, text: str, *, final: bool) -> None:
@@ -64,22 +68,45 @@ class CellDraft:
 
     def end(self, word: str, *remarks: str) -> None:
         """Says how it ended, where something was shown."""
-        self._remarks.extend(remarks)
-        if self._handle is not None:
+        self._ended = remarks
+        if self._handle is not None or self._printed is not None:
             self._draw(word)
 
     def _draw(self, word: str) -> None:
         from IPython import display as shell
+        from IPython.core.getipython import get_ipython
 
+        if (here := get_ipython()) is not None and not hasattr(here, "kernel"):
+            self._print(word)
+            return
         show: Any = shell.display
-        sheet = Sheet(title=word, lines=(self._text,) if self._text else (), notes=tuple(self._remarks))
-        plain = [f"[{word}] {clean(self._text, LINE_CHARS)}", *(f"[{clean(remark)}]" for remark in self._remarks)]
+        lines = (*self._remarks, self._text) if self._text else tuple(self._remarks)
+        sheet = Sheet(title=word, lines=lines, notes=self._ended)
+        above, below = ([f"[{clean(remark)}]" for remark in remarks] for remarks in (self._remarks, self._ended))
+        plain = [*above, f"[{word}] {clean(self._text, LINE_CHARS)}", *below]
         bundle = {"text/plain": "\n".join(plain), "text/html": sheet.html()}
         if self._handle is None:
             self._handle = show(bundle, raw=True, display_id=True)
         else:
             self._handle.update(bundle, raw=True)
         self._next = self._now() + max(EVERY_S, 2 * len(bundle["text/html"]) / BYTES_A_SECOND)
+
+    def _print(self, word: str) -> None:
+        """In a terminal nothing is rewritten: what is new follows what stands there, each sentence once."""
+        text, printed = safe(self._text), self._printed or ""
+        begun = "\n" if printed else ""
+        if not text.startswith(printed.rstrip()):
+            sys.stdout.write(f"{begun}[what stands above is no answer]\n")
+            printed = begun = ""
+        if self._remarks:
+            sys.stdout.write(begun + "".join(f"[{clean(remark)}]\n" for remark in self._remarks))
+            self._remarks = []
+        ended = "".join(f"[{clean(remark)}]\n" for remark in self._ended)
+        last = {"draft": "", "answer": ended or "\n"}.get(word, f"\n[{word}]\n{ended}")
+        sys.stdout.write(text[len(printed) :] + last)
+        sys.stdout.flush()
+        self._printed = text
+        self._next = self._now() + EVERY_S
 
 
 def stop_button(stream: Stoppable) -> Any:
