@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -129,6 +130,86 @@ def test_a_report_that_cannot_be_made(
     with pytest.raises(ReportError, match=words):
         make_report(str(path), tmp_path / "out.html", ledger=ledger, parameters=parameters)
     assert not (tmp_path / "out.html").exists()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import time\ntime.sleep(60)", "the cell that begins with 'import time' took longer than 2 seconds"),
+        ("import os\nos._exit(3)", "the cell that begins with 'import os' ended the kernel"),
+    ],
+)
+def test_a_cell_that_never_ends_or_ends_its_kernel(
+    tmp_path: Path,
+    ledger: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    source: str,
+    words: str,
+) -> None:
+    """One sentence that names the cell, and the limit where it was that."""
+    monkeypatch.setattr("zc_notebooks.notebook.report.LIMIT_S", 2)
+    cells = [new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}), new_code_cell(source)]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "bad.ipynb")
+    command = ["report", str(tmp_path / "bad.ipynb"), "--ledger", str(ledger), "-o", str(tmp_path / "out.html")]
+    assert zc(command) == 2
+    assert capfd.readouterr().err == f"zc: the notebook of the report stopped: {words}\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.ipynb", "ledger"]
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [
+        ("", ". is a folder: name a file for the report"),
+        ("folder", "folder is a folder: name a file for the report"),
+        ("pipe", "pipe is no ordinary file: name another one"),
+        ("file/below.html", "cannot be written (Not a directory)"),
+        ("n" * 300, "cannot be written (File name too long)"),
+        ("new/" + "n" * 300, "cannot be written (File name too long)"),
+        ("ledger/out.html", "would lie in the ledger's own folder"),
+    ],
+)
+def test_a_place_that_cannot_be_written(
+    tmp_path: Path,
+    ledger: Path,
+    notebook: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    out: str,
+    words: str,
+) -> None:
+    """It is said before a kernel is started, and nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("nbclient.NotebookClient.execute", lambda *_: pytest.fail("a kernel was started"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("kept")
+    os.mkfifo(tmp_path / "pipe")
+    assert zc(["report", notebook, "--ledger", str(ledger), "-o", out]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert len(said.splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "ledger", "mine.ipynb", "pipe"]
+    assert len(list(ledger.iterdir())) == 1
+
+
+def test_a_report_that_does_not_fit_leaves_nothing(
+    tmp_path: Path, ledger: Path, notebook: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report that is there stays as it is."""
+    out = tmp_path / "out" / "a.html"
+    out.parent.mkdir()
+    out.write_text("the last one")
+    monkeypatch.setattr("nbclient.NotebookClient.execute", lambda *_: None)
+    resource = pytest.importorskip("resource", reason="file size limits are of Unix")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(ReportError, match="cannot be written"):
+            make_report(notebook, out, ledger=ledger)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.read_text() for path in out.parent.iterdir()] == ["the last one"]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import html
+import os
 import platform
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from zc_notebooks.errors import ZcError
+from zc_notebooks.ledger.exporting import free
 from zc_notebooks.ledger.period import period
 from zc_notebooks.ledger.read import Ledger
 from zc_notebooks.notebook.parameters import TAG, parameter_names
-from zc_notebooks.redact import redact
+from zc_notebooks.redact import redact, short
 from zc_notebooks.resources import resource
 
 KINDS: Final[Mapping[str, str]] = {
@@ -85,9 +87,9 @@ def make_report(
         tell: Called with what of the ledger could not be read, which the report says too.
 
     Raises:
-        ReportError: There is no such kind or parameter, a package is missing, a cell failed, or the ledger has no rows
-            in the period of a report of :data:`KINDS`.
-        LedgerError: A bound of that period cannot be read.
+        ReportError: There is no such kind or parameter, a package is missing, ``out`` cannot be written, a cell failed
+            or took longer than :data:`LIMIT_S`, or the ledger has no rows in the period of a report of :data:`KINDS`.
+        LedgerError: A bound of that period cannot be read, or ``out`` would lie in the ledger's folder.
     """
     path = _notebook_of(kind)
     if not ledger.is_dir():
@@ -103,6 +105,7 @@ def make_report(
     except Exception as error:  # noqa: BLE001 (whatever is wrong with a file of the user's)
         raise ReportError(f"{path} cannot be read as a notebook ({_last_line(str(error))})") from None
     _inject(notebook, given)
+    _check_place(out, ledger)
     with closing(Ledger(ledger)) as store:
         if kind in KINDS:
             _some_rows(store, given)
@@ -127,20 +130,59 @@ def _notebook_of(kind: str) -> Path:
 def _execute(notebook: Any) -> None:
     """Fills in the outputs, in an empty folder."""
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+    begun: list[str] = []
     with tempfile.TemporaryDirectory(prefix="zc-report-") as folder:
         client = NotebookClient(
             notebook,
             timeout=LIMIT_S,
             kernel_name="python3",
-            extra_arguments=["--log-level=40"],  # what a kernel says of itself at its start is nobody's news
+            extra_arguments=[
+                "--log-level=50"
+            ],  # what a kernel says of itself at its start and its end is nobody's news
             resources={"metadata": {"path": folder}},
+            on_cell_start=lambda cell, cell_index: begun.append(cell.source),  # noqa: ARG005 (nbclient's names)
         )
+        client.log.setLevel("CRITICAL")  # the error says it
         try:
             client.execute()
         except CellExecutionError as error:
-            raise ReportError(f"the notebook of the report stopped: {redact(_last_line(_plain(str(error))))}") from None
+            raise _stopped(_last_line(_plain(str(error)))) from None
+        except CellTimeoutError:
+            raise _stopped(f"{_cell_named(begun)} took longer than {LIMIT_S} seconds") from None
+        except DeadKernelError:
+            raise _stopped(f"{_cell_named(begun)} ended the kernel") from None
+        except Exception as error:  # noqa: BLE001 (whatever keeps a kernel from running)
+            raise _stopped(f"{type(error).__name__}: {_last_line(str(error))}") from None
+
+
+def _stopped(why: str) -> ReportError:
+    return ReportError(f"the notebook of the report stopped: {redact(why)}")
+
+
+def _cell_named(begun: list[str]) -> str:
+    """The cell that was run last, by its beginning."""
+    lines = begun[-1].strip().splitlines() if begun else []
+    return f"the cell that begins with {short(lines[0], 60)!r}" if lines else "a cell"
+
+
+def _check_place(out: Path, ledger: Path) -> None:
+    """Says that ``out`` cannot be written before a notebook has run for it."""
+    try:
+        free(out, ledger, force=True)
+        if out.is_dir():
+            raise ReportError(f"{out} is a folder: name a file for the report")
+        if out.exists() and not out.is_file():
+            raise ReportError(f"{out} is no ordinary file: name another one for the report")
+        near = next(place for place in out.absolute().parents if os.path.lexists(place))
+        for name in out.absolute().relative_to(near).parts:
+            with suppress(FileNotFoundError):  # but a name may be too long
+                (near / name).lstat()
+        with tempfile.TemporaryFile(dir=near):
+            pass
+    except OSError as error:
+        raise ReportError(f"{out} cannot be written ({error.strerror})") from None
 
 
 def _some_rows(store: Ledger, given: Mapping[str, Any]) -> None:
@@ -247,10 +289,13 @@ def _last_line(text: str) -> str:
 
 
 def _write(out: Path, text: str) -> None:
+    part = out.with_name(f".{os.urandom(4).hex()}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        part = out.with_name(f".{out.name}.part")
         part.write_text(text, encoding="utf-8")
         part.replace(out)
     except OSError as error:
         raise ReportError(f"{out} cannot be written ({error.strerror})") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
