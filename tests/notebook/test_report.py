@@ -74,6 +74,47 @@ def test_one_file_that_needs_nothing_else(tmp_path: Path, ledger: Path, notebook
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_outputs_hold_no_key_and_do_nothing(tmp_path: Path, ledger: Path) -> None:
+    """In every form; what acts or fetches is shown as its text, and so is markup that hides a key."""
+    begin, rest = "sk-" + "proj-", "0123456789abcdefghij"
+    show = f"""from IPython.display import display
+key = "{begin}" + "{rest}"
+class Shown:
+    def __init__(self, words, **forms):
+        self.words, self.forms = words, forms
+    def __repr__(self):
+        return self.words + ' ' + key
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        names = {{"html": "text/html", "svg": "image/svg+xml", "png": "image/png"}}
+        return {{"text/plain": repr(self), **{{names[name]: form for name, form in self.forms.items()}}}}
+print(key)
+display(Shown("one", html=f"<b>bold {{key}}</b>"))
+display(Shown("two", html="<b>{begin}<i>{rest}</i></b>"))
+display(Shown("three", html=f"<b>&#115;{{key[1:]}}</b>"))
+display(Shown("four", svg=f"<svg><title>drawn {{key}}</title></svg>"))
+display(Shown("five", svg="<svg><SCRIPT>alert(1)</SCRIPT></svg>"))
+display(Shown("six", png='"><script>alert(1)</script>'))
+display(Shown("seven", png="iVBORw0KGgo="))
+display(Shown("eight", html="<img src=x onerror=alert(1)>"))
+display(Shown("nine"))"""
+    cells = [
+        new_markdown_cell(f"key {begin}{rest} ![far](https://example.com/a.png)"),
+        new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}),
+        new_code_cell(show),
+        new_code_cell("raise ValueError(key)", metadata={"tags": ["raises-exception"]}),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
+    out = make_report(str(tmp_path / "mine.ipynb"), tmp_path / "a.html", ledger=ledger)
+    text = out.read_text(encoding="utf-8")
+    assert rest not in text
+    assert not re.search(r"<script|<img src=x|<img[^>]*https:|<[^>]*onerror", text, re.IGNORECASE)
+    for shown in ("<b>bold ***</b>", "<title>drawn ***</title>", '<img alt="seven ***" src="data:', "ValueError: ***"):
+        assert shown in text
+    for words in ("two", "three", "five", "six", "eight", "nine"):
+        assert f"<pre>{words} ***</pre>" in text
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_other_rows_are_another_report(tmp_path: Path, ledger: Path, notebook: str) -> None:
     """The hash is of the rows; the code is shown only where it is asked for."""
     first = make_report(notebook, tmp_path / "a.html", ledger=ledger).read_text(encoding="utf-8")

@@ -22,6 +22,7 @@ from zc_notebooks.errors import ZcError
 from zc_notebooks.ledger.exporting import free
 from zc_notebooks.ledger.period import period
 from zc_notebooks.ledger.read import Ledger
+from zc_notebooks.notebook.inert import inert, words_of
 from zc_notebooks.notebook.parameters import TAG, parameter_names
 from zc_notebooks.redact import redact, short
 from zc_notebooks.resources import resource
@@ -36,6 +37,7 @@ LIMIT_S: Final = 120
 
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 """Colours and the like, which a kernel gives to the lines of an error."""
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]+")
 _ROWS: Final = """
 select count(*) as rows
 from attempts
@@ -242,7 +244,7 @@ def _page(kind: str, notebook: Any, about: list[tuple[str, str]], damage: str | 
     if damage is not None:
         about = [*about, ("damage", damage)]
         parts.insert(1, f"<p><strong>Of this ledger, {html.escape(damage)}.</strong></p>")
-    lines = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in about)
+    lines = "".join(f"<tr><th>{html.escape(name)}</th><td>{_escaped(value)}</td></tr>" for name, value in about)
     digest = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>zc report: {html.escape(kind)}</title>'
@@ -256,27 +258,40 @@ def _cell(cell: Any, *, code: bool) -> str:
     if cell.cell_type == "markdown":
         from markdown_it import MarkdownIt
 
-        return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(cell.source))
+        written = MarkdownIt("commonmark", {"html": False}).enable("table")
+        shown = str(written.render(redact(cell.source)))
+        return shown if inert(shown) else str(written.disable("image").render(redact(cell.source)))
     if cell.cell_type != "code":
         return ""
     shown = "".join(_output(output) for output in cell.outputs)
-    source = f"<pre><code>{html.escape(cell.source)}</code></pre>"
+    source = f"<pre><code>{_escaped(cell.source)}</code></pre>"
     return (f'<details class="code"><summary>code</summary>{source}</details>' if code else "") + shown
 
 
 def _output(output: Any) -> str:
-    """The richest form that needs no script."""
+    """The richest form that does nothing by itself and fetches nothing, without secrets."""
     if output.output_type == "stream":
-        return f"<pre>{html.escape(redact(_plain(output.text)))}</pre>"
+        return f"<pre>{_escaped(output.text)}</pre>"
+    if output.output_type == "error":  # of a cell that may raise
+        return f"<pre>{_escaped(f'{output.ename}: {output.evalue}')}</pre>"
     data = output.get("data", {})
-    if "image/svg+xml" in data:
-        return f"<figure>{data['image/svg+xml']}</figure>"
-    if "image/png" in data:
-        text = html.escape(str(data.get("text/plain", "picture")), quote=True)
-        return f'<figure><img alt="{text}" src="data:image/png;base64,{data["image/png"]}"></figure>'
-    if "text/html" in data and "<script" not in data["text/html"]:
-        return str(data["text/html"])
-    return f"<pre>{html.escape(redact(str(data.get('text/plain', ''))))}</pre>"
+    svg, png, markup = (str(data.get(kind, "")) for kind in ("image/svg+xml", "image/png", "text/html"))
+    if shown := _without_secrets(svg):
+        return f"<figure>{shown}</figure>"
+    if _BASE64.fullmatch(png):
+        text = _escaped(str(data.get("text/plain", "picture")))
+        return f'<figure><img alt="{text}" src="data:image/png;base64,{png}"></figure>'
+    return _without_secrets(markup) or f"<pre>{_escaped(str(data.get('text/plain', '')))}</pre>"
+
+
+def _without_secrets(markup: str) -> str:
+    """``markup`` redacted; nothing when it is not inert, or hides a secret in character references or between tags."""
+    kept = redact(markup)
+    return kept if inert(kept) and words_of(kept) == redact(words_of(markup)) else ""
+
+
+def _escaped(text: str) -> str:
+    return html.escape(redact(_plain(text)))
 
 
 def _plain(text: str) -> str:
