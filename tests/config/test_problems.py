@@ -9,9 +9,17 @@ import pytest
 
 from tests.config.conftest import Faults, Load
 from zc_notebooks.config.load import load_config
+from zc_notebooks.config.profiles import PROFILE
 from zc_notebooks.errors import ConfigError, Problem
 
 KEY = "planted-Zk81-qqWv-0055"
+
+
+def test_an_unknown_key_lists_every_known_one(faults: Faults) -> None:
+    """However many there are: the one that was meant is among them."""
+    (found,) = faults('[providers.groq.free]\nmodel = "m"\nendpoint = "https://a.test"\n').values()
+    known = found.message.partition("known are ")[2].split(", ")
+    assert known == sorted(PROFILE)
 
 
 def test_all_problems_at_once(faults: Faults) -> None:

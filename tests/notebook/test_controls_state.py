@@ -242,7 +242,7 @@ def test_settings_narrow_the_next_call(tmp_path: Path) -> None:
     assert state.settings.options() == {"budget_usd": Decimal(1)}
     state.set(start="custom.b", tiers=["free"], budget_usd="0.01")
     assert state.settings.options() == {"start": "custom.b", "allow_tiers": ("free",), "budget_usd": Decimal("0.01")}
-    assert "only free tier, at most $0.01" in state.says
+    assert "Allowed: only the free tier, at most $0.01." in state.says
     assert "None of them is open now" in state.says
     state.set(start=None, hint="fast", tiers=["metered"], budget_usd="")
     assert state.settings.options() == {"hint": "fast"}
@@ -321,6 +321,32 @@ def test_an_amount_is_the_same_in_code(tmp_path: Path, text: str) -> None:
     state.clear("custom.a")
     said = state.code.partition('options["budget_usd"] = ')[2].partition("\n")[0]
     assert state.settings.budget_usd == Decimal(text.strip("$ ")) == Decimal(said)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"tiers": []}, "Allowed: no tier."),
+        ({"tiers": ["free"]}, "Allowed: only the free tier."),
+        ({"tiers": ["trial", "free"]}, "Allowed: only the free and the trial tier."),
+        ({"fallback": False, "tiers": ["free"]}, "It cannot be asked now (its tier is not allowed). Allowed:"),
+    ],
+)
+def test_limits_in_words(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    """What is allowed, and what stands in the way."""
+    _, state = panel(tmp_path, {"a": [STREAM]})
+    state.set(**changes)
+    assert words in state.says
+
+
+def test_a_notice_says_what_happened(tmp_path: Path) -> None:
+    """A probe in the words of its row, a refusal without what the program was doing."""
+    _, state = panel(tmp_path, {"a": [TransportFailure("nobody is there", kind="connect", sent=False)]})
+    asyncio.run(state.probe("custom.a"))
+    assert state.notice.startswith("custom.a: not reachable (")
+    assert state.rows[0].words == "not reachable"
+    state.failed("set", zc.ConfigError("it is no amount"))
+    assert state.notice == "it is no amount"
 
 
 def test_nobody_can_be_asked(tmp_path: Path) -> None:

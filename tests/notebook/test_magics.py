@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -87,8 +88,9 @@ def test_options_are_read(line: str, options: dict[str, Any], words: list[str]) 
         ("ask", "--out 1x", "hi", "--out '1x': a variable cannot have this name"),
         ("ask", "--out class", "hi", "a variable cannot have this name"),
         ("ask", "--schema nope", "hi", "there is no variable 'nope'"),
+        ("ask", "--schema ope", "hi", "there is no variable 'ope' (define it in a cell above)"),
         ("ask", "--schema numbr", "hi", "did you mean number?"),
-        ("ask", "--schema number", "hi", "number is a int; a JSON schema"),
+        ("ask", "--schema number", "hi", "number is an int; a JSON schema"),
         ("ask", "--fill", "hi {nmber}", "there is no variable 'nmber'; did you mean number?"),
         ("ask", "--start custom.x", "hi", "custom.x"),
         ("zcsql", "--fill", "select 1", "%%zcsql knows no option '--fill'; it knows --out NAME"),
@@ -100,17 +102,18 @@ def test_options_are_read(line: str, options: dict[str, Any], words: list[str]) 
         ("zc", "status now", None, "%zc status stands alone (not followed by 'now')"),
         ("zc", "probe", None, "%zc probe needs a name: one or several of custom.a, custom.b"),
         ("zc", "probe custom.aa", None, "'custom.aa' is not configured; did you mean custom.a?"),
-        ("zc", "probe --x", None, "%zc knows no option '--x'; it takes no options"),
+        ("zc", "probe --x", None, "%zc probe knows no option '--x'; it takes no options"),
+        ("zc", "cost --since 1h", None, "%zc cost knows no option '--since'; it takes no options"),
         ("zc", "plan x", None, "takes options only (not 'x')"),
         ("zc", "plan --start custom.x", None, "custom.x"),
         ("zc", "use", None, "needs the name of one variable"),
         ("zc", "use nope", None, "there is no variable 'nope'"),
-        ("zc", "use number", None, "number is a int, a chain is needed"),
+        ("zc", "use number", None, "number is an int, a chain is needed"),
     ],
 )
 def test_a_mistake_is_a_sentence(magics: Magics, magic: str, line: str, cell: str | None, said: str) -> None:
     """What, where, what to do; no frames, and nobody is asked."""
-    magics._shell.user_ns["number"] = 5  # noqa: SLF001
+    magics._shell.user_ns.update(number=5, open=open)  # noqa: SLF001
     with pytest.raises(MagicError) as caught:
         getattr(magics, magic)(line, *([] if cell is None else [cell]))
     assert said in str(caught.value)
@@ -229,6 +232,16 @@ def test_looking(magics: Magics, capsys: pytest.CaptureFixture[str]) -> None:
     assert magics.zc("") is None
     assert [line.split(":")[0].removeprefix("%zc ") for line in capsys.readouterr().out.splitlines()] == list(COMMANDS)
     assert magics.zcsql("", "select count(*) as n from attempts")["n"][0] >= 1
+
+
+def test_asking_for_help(magics: Magics, fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--help`` and ``-h`` print what ``?`` shows."""
+    for magic, line in (("ask", "--help"), ("ask", "--stream -h"), ("zcsql", "--help"), ("zc", "--help")):
+        getattr(magics, magic)(line, *(["hi"] if magic != "zc" else []))
+        assert capsys.readouterr().out == f"{inspect.getdoc(getattr(Magics, magic))}\n"
+    magics.zc("plan --help")
+    assert "%zc status" in capsys.readouterr().out
+    assert fleet.called == []
 
 
 def test_an_interrupt_is_a_sentence(magics: Magics, monkeypatch: pytest.MonkeyPatch) -> None:

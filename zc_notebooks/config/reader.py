@@ -12,6 +12,8 @@ from zc_notebooks.redact import short
 
 _SHOWN: Final = 60
 """Characters of a value that a problem quotes."""
+_LONGEST: Final = 1_000
+"""Characters of a problem's words: the names of all keys of a provider stand in one."""
 
 
 class Reader:
@@ -30,7 +32,7 @@ class Reader:
 
     def problem(self, path: str, message: str, value: object = None) -> None:
         """Notes a fault; ``value`` is quoted when it is plain."""
-        self.problems.append(Problem(path=plain(path), message=plain(message), value=shown(value)))
+        self.problems.append(Problem(path=plain(path), message=plain(message, _LONGEST), value=shown(value)))
 
     def warn(self, code: str, path: str, message: str, ref: str = "") -> None:
         """Notes something questionable, once."""
@@ -95,9 +97,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return lowered[matches[0]] if matches else None
 
 
-def plain(text: str) -> str:
+def plain(text: str, limit: int = 400) -> str:
     """One redacted line without control characters."""
-    return "".join(letter if letter.isprintable() else "?" for letter in short(text, 400))
+    return "".join(letter if letter.isprintable() else "?" for letter in short(text, limit))
 
 
 def shown(value: object) -> str:

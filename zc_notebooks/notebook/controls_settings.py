@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -10,7 +11,7 @@ from zc_notebooks.chain import Chain
 from zc_notebooks.errors import ConfigError, ZcError
 from zc_notebooks.markup import counted
 from zc_notebooks.planning import state
-from zc_notebooks.records import Plan, Record, Tier
+from zc_notebooks.records import Plan, Record, Standing, Tier
 from zc_notebooks.redact import short
 
 
@@ -74,10 +75,20 @@ def destination(chain: Chain, settings: Settings) -> str:
         words += f" The hint {settings.hint!r} counts only without a start."
     limits = []
     if settings.tiers is not None:
-        limits.append(f"only {' and '.join(settings.tiers) or 'no'} tier{'s' if len(settings.tiers) != 1 else ''}")
+        limits.append(_tiers(settings.tiers))
     if settings.budget_usd is not None:
         limits.append(f"at most {dollars(settings.budget_usd)}")
     return words + (f" Allowed: {', '.join(limits)}." if limits else "")
+
+
+def _tiers(tiers: Sequence[Tier]) -> str:
+    """``only the free and the trial tier``."""
+    return f"only {' and '.join(f'the {tier}' for tier in tiers)} tier" if tiers else "no tier"
+
+
+def _why(standing: Standing) -> str:
+    words = state(standing).removeprefix("skipped: ")
+    return "its tier is not allowed" if words == "tier" else words
 
 
 def _order(made: Plan, settings: Settings) -> str:
@@ -86,7 +97,7 @@ def _order(made: Plan, settings: Settings) -> str:
     if not settings.fallback:
         standing = made.standing(first)
         way = (
-            "" if standing.skip is None or standing.mark is not None else f" It cannot be asked now: {state(standing)}."
+            "" if standing.skip is None or standing.mark is not None else f" It cannot be asked now ({_why(standing)})."
         )
         return f"Fallback is off: the next call goes to {name} alone, and fails if that fails.{way}"
     several = len(made.entries)

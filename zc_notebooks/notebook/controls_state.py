@@ -21,7 +21,7 @@ from zc_notebooks.notebook.controls_settings import OPTIONS, Settings, amount, d
 from zc_notebooks.notebook.controls_turn import PanelTurn, TurnShown
 from zc_notebooks.notebook.observed import Observed
 from zc_notebooks.notebook.pressed import Pressed
-from zc_notebooks.notebook.provider_rows import ProviderRow, row_of
+from zc_notebooks.notebook.provider_rows import ProviderRow, probe_words, row_of
 from zc_notebooks.probe import ProbeResult
 from zc_notebooks.records import TIERS, Record
 from zc_notebooks.redact import short
@@ -151,7 +151,7 @@ class ControlsState(Observed):
             return None
         self._pressed.line(f'await {{chain}}.probe("{ref}")')
         result = await self._probe(ref)
-        self.note(f"{ref}: {result.state}{f' ({short(result.text)})' if result.text else ''}")
+        self.note(f"{ref}: {probe_words(result)}{f' ({short(result.text)})' if result.text else ''}")
         return result
 
     async def probe_all(self) -> tuple[ProbeResult, ...]:

@@ -6,6 +6,7 @@ thread: the kernel's own loop is neither patched nor needed, and the kernel's in
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from zc_notebooks.markup import clean, counted
 from zc_notebooks.notebook.cells import CellDraft
 from zc_notebooks.notebook.magic.completing import offered
 from zc_notebooks.notebook.magic.filling import filled, schema, variable
-from zc_notebooks.notebook.magic.options import COMMANDS, MagicError, closest, command_of, name_of, parse
+from zc_notebooks.notebook.magic.options import COMMANDS, MagicError, closest, command_of, kind_of, name_of, parse
 from zc_notebooks.notebook.magic.session import Session
 from zc_notebooks.notebook.sheets.calls import summary
 from zc_notebooks.probe import ProbeResults
@@ -62,6 +63,8 @@ class Magics:
 
         The kernel's interrupt ends it. The chain is opened on first use; %zc use NAME takes one of your own.
         """
+        if _helped(line, Magics.ask):
+            return None
         with _sentences():
             options, out = _first_line("%%ask", line, "prompt", self._shell.user_ns)
             prompt, call = self._call(cell, options)
@@ -80,6 +83,8 @@ class Magics:
 
         Views: attempts (every attempt and skip), calls, hops, spend, latency, reachability, exhaustion, last_state …
         """
+        if _helped(line, Magics.zcsql):
+            return None
         with _sentences():
             _, out = _first_line("%%zcsql", line, "query", self._shell.user_ns)
             if not cell.strip():
@@ -101,6 +106,8 @@ class Magics:
         %zc use NAME    ask through the chain in this variable
         """
         command, _, rest = line.strip().partition(" ")
+        if _helped(line, Magics.zc):
+            return None
         if not command:
             sys.stdout.write("".join(f"%zc {name}: {text}\n" for name, text in COMMANDS.items()))
             return None
@@ -142,7 +149,7 @@ class Magics:
         sys.stdout.write(f"{name}: {words}\n")
 
     def _look(self, command: str, rest: str) -> Any:
-        _, words = parse("%zc", rest)
+        _, words = parse(f"%zc {command}", rest)
         if words:
             raise MagicError(f"%zc {command} stands alone (not followed by {words[0]!r})")
         if command == "cost":
@@ -152,7 +159,7 @@ class Magics:
         return looks[command]()
 
     def _probe(self, rest: str) -> Any:
-        _, refs = parse("%zc", rest)
+        _, refs = parse("%zc probe", rest)
         chain = self.session.chain()
         known = ", ".join(chain.config.profiles)
         if not refs:
@@ -171,14 +178,22 @@ class Magics:
         return self.session.chain().plan(**options)
 
     def _use(self, rest: str) -> None:
-        _, names = parse("%zc", rest)
+        _, names = parse("%zc use", rest)
         if len(names) != 1:
             raise MagicError("%zc use needs the name of one variable that holds a chain")
         held = variable("%zc use", names[0], self._shell.user_ns)
         if not isinstance(held, Chain):
-            raise MagicError(f"%zc use: {names[0]} is a {type(held).__name__}, a chain is needed (zc.open() makes one)")
+            raise MagicError(f"%zc use: {names[0]} is {kind_of(held)}, a chain is needed (zc.open() makes one)")
         self.session.use(held)
         sys.stdout.write(f"asking through {held!r}\n")
+
+
+def _helped(line: str, magic: Callable[..., Any]) -> bool:
+    """Whether ``line`` asks for help, which is what ``?`` shows; then it was printed."""
+    if not {"-h", "--help"} & set(line.split()):
+        return False
+    sys.stdout.write(f"{inspect.getdoc(magic)}\n")
+    return True
 
 
 def _first_line(magic: str, line: str, below: str, held: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:

@@ -32,7 +32,7 @@ class Observed:
     def failed(self, doing: str, error: BaseException) -> None:
         """An exception nobody waits for: shown in one sentence. An error of ours is a notice, and no trouble."""
         if isinstance(error, ZcError):
-            self.note(short(f"{doing}: {error}", 300))
+            self.note(short(str(error), 300))
             return
         self.trouble = Trouble.of(doing, error)
         tell(self.trouble)

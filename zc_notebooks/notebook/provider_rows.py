@@ -85,9 +85,12 @@ def _state(found: ProfileStatus, probed: ProbeResult | None, now: datetime) -> t
 
 
 def _probed(probed: ProbeResult) -> tuple[Lamp, str]:
-    if probed.reachable:
-        return "on", "reachable"
-    return "limited" if probed.state == "busy" else "off", _PROBED.get(probed.state, probed.state)
+    return "on" if probed.reachable else "limited" if probed.state == "busy" else "off", probe_words(probed)
+
+
+def probe_words(probed: ProbeResult) -> str:
+    """``reachable``, ``not reachable``, ``bad key``."""
+    return _PROBED.get(probed.state, probed.state)
 
 
 def _marked(mark: Mark, now: datetime) -> tuple[Lamp, str]:

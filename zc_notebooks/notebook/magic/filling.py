@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from zc_notebooks.chat import JsonSchema
-from zc_notebooks.notebook.magic.options import MagicError, closest
+from zc_notebooks.notebook.magic.options import MagicError, closest, kind_of, reserved
 
 _FIELD: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
@@ -34,7 +34,7 @@ def filled(prompt: str, variables: Mapping[str, Any]) -> str:
 def variable(where: str, name: str, variables: Mapping[str, Any]) -> Any:
     """The variable of this name. Raises :class:`MagicError` when there is none."""
     if name not in variables:
-        near = closest(name, [known for known in variables if not known.startswith("_")])
+        near = closest(name, [known for known in variables if not known.startswith("_") and not reserved(known)])
         raise MagicError(f"{where}: there is no variable {name!r}{near or ' (define it in a cell above)'}")
     return variables[name]
 
@@ -49,7 +49,7 @@ def schema(name: str, variables: Mapping[str, Any]) -> JsonSchema | Mapping[str,
     found = schema_of(held)
     if found is None:
         raise MagicError(
-            f"%%ask --schema: {name} is a {type(held).__name__}; a JSON schema (a dictionary), a msgspec Struct "
+            f"%%ask --schema: {name} is {kind_of(held)}; a JSON schema (a dictionary), a msgspec Struct "
             "or a pydantic model is needed"
         )
     return found

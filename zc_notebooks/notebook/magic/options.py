@@ -52,7 +52,6 @@ OPTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
         Option(name="--fill", help="put variables in for {name}; {{name}} stays as {name}"),
     ),
     "%%zcsql": (OUT,),
-    "%zc": (),
     "%zc plan": (HINT, START),
 }
 COMMANDS: Final[Mapping[str, str]] = {
@@ -82,7 +81,7 @@ def parse(magic: str, line: str) -> tuple[dict[str, Any], list[str]]:
         words = shlex.split(line, comments=True)
     except ValueError:
         raise MagicError(f"{magic}: a quotation mark is not closed in {line.strip()!r}") from None
-    known = {option.name: option for option in OPTIONS[magic]}
+    known = {option.name: option for option in OPTIONS.get(magic, ())}
     found: dict[str, Any] = {}
     rest: list[str] = []
     while words:
@@ -93,7 +92,7 @@ def parse(magic: str, line: str) -> tuple[dict[str, Any], list[str]]:
         name, given, value = word.partition("=")
         option = known.get(name)
         if option is None:
-            raise MagicError(_unknown(magic, "option", name, [item.usage for item in OPTIONS[magic]]))
+            raise MagicError(_unknown(magic, "option", name, [item.usage for item in known.values()]))
         if option.value is None:
             if given:
                 raise MagicError(f"{magic} {name} takes no value")
@@ -118,13 +117,22 @@ def name_of(magic: str, name: str, variables: Mapping[str, Any]) -> str:
     """``name`` as a variable may be called. Raises :class:`MagicError`."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise MagicError(f"{magic} --out {name!r}: a variable cannot have this name")
-    if name in _SHELL or _HISTORY.fullmatch(name):
-        raise MagicError(f"{magic} --out {name!r}: this name is IPython's own; take another")
-    if hasattr(builtins, name):
-        raise MagicError(f"{magic} --out {name!r}: this name is Python's own; take another")
+    if reserved(name):
+        raise MagicError(f"{magic} --out {name!r}: this name is IPython's or Python's own; take another")
     if isinstance(variables.get(name), ModuleType):
         raise MagicError(f"{magic} --out {name!r}: this is an imported module; take another name")
     return name
+
+
+def reserved(name: str) -> bool:
+    """Whether the shell or Python has this name."""
+    return name in _SHELL or _HISTORY.fullmatch(name) is not None or hasattr(builtins, name)
+
+
+def kind_of(held: object) -> str:
+    """``an int``, ``a str``."""
+    name = type(held).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def closest(word: str, known: Sequence[str]) -> str:
