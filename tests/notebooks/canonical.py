@@ -1,8 +1,9 @@
 """Committed notebooks have one form. ``python -m tests.notebooks.canonical [--check | --run] [NOTEBOOK …]`` gives it.
 
 Outputs are kept; counts run from 1; ids are unique and stay; stream outputs that follow each other are one; metadata
-say nothing of a kernel, a version, a time or a view; outputs name no path of this machine and hold nothing of the shape
-of a key. ``--check`` changes nothing and ends with status 1 when it would. ``--run`` executes first, against the lab.
+say nothing of a kernel, a version, a time or a view; outputs name no path of this machine (of an absolute one the last
+part stays), hold nothing of the shape of a key, and their markup does nothing by itself. ``--check`` changes nothing
+and ends with status 1 when it would. ``--run`` executes first, against the lab.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from tests import ROOT
+from zc_notebooks.notebook.inert import inert
 from zc_notebooks.redact import Redactor
 
 FOLDER: Final = ROOT / "notebooks"
@@ -33,6 +35,7 @@ KEPT_OF_A_CELL: Final = ("tags",)
 FORMAT: Final = (4, 5)
 LIVE: Final = "application/vnd.jupyter.widget-view+json"
 """A view of a widget that lived in the kernel that ran; without its model a page shows an error in its place."""
+MARKUP: Final = ("text/html", "image/svg+xml")
 TIMEOUT_S: Final = 60
 
 _PATHS: Final = (
@@ -42,6 +45,9 @@ _PATHS: Final = (
     (re.compile(r"(?<![\w.~-])(?:/private)?/(?:var/)?tmp/[\w.-]+"), "/tmp/…"),  # noqa: S108 (a text, not a file)
     (re.compile(r"/var/folders/[\w.+/-]+"), "/tmp/…"),  # noqa: S108
     (re.compile(r"\b[A-Za-z]:\\Users\\[\w.-]+"), "~"),
+    (re.compile(r"\b[A-Za-z]:\\{1,2}(?:[\w.+-]+\\{1,2})+(?=[\w.+-])"), ""),
+    (re.compile(r"\bfile:///(?:[\w.@+%-]+/)*"), ""),
+    (re.compile(r"(?<![\w./~<…-])/(?!v\d|api/)(?:[\w.@+-]+/)+(?=[\w.@+-])"), ""),  # but not those of an API
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0x…"),
 )
 _redacted: Final = Redactor()
@@ -56,7 +62,7 @@ def canonical(notebook: Any) -> Any:
     """The notebook as it is committed; ``notebook`` itself stays as it is. Doing it twice is doing it once.
 
     Raises:
-        NotCommittable: A source holds something of the shape of a key, or a cell ended in an error.
+        NotCommittable: A source holds something of the shape of a key, a cell ended in an error, or its markup acts.
     """
     made = copy.deepcopy(notebook)
     made.metadata = nbformat.from_dict(METADATA)
@@ -103,7 +109,9 @@ def _outputs(outputs: Sequence[Any], count: int, cell: str) -> list[Any]:
                 continue
         else:
             kept = {kind: data for kind, data in output.data.items() if kind != LIVE or len(output.data) == 1}
-            output.data = nbformat.from_dict({kind: _each(data, _bare) for kind, data in kept.items()})
+            output.data = nbformat.from_dict({kind: _shown(kind, data) for kind, data in kept.items()})
+            if not all(inert(output.data.get(kind, "")) for kind in MARKUP):
+                raise NotCommittable(f"cell {cell} shows markup that acts or fetches something: show a picture or text")
             output.pop("transient", None)
         if output.output_type == "execute_result":
             output.execution_count = count
@@ -112,6 +120,11 @@ def _outputs(outputs: Sequence[Any], count: int, cell: str) -> list[Any]:
         if output.output_type == "stream":
             output.text = _bare(output.text)
     return found
+
+
+def _shown(kind: str, data: Any) -> Any:
+    """Letters of a picture are no path."""
+    return data if kind.startswith("image/") and kind not in MARKUP else _each(data, _bare)
 
 
 def _each(data: Any, change: Callable[[str], str]) -> Any:
@@ -147,7 +160,7 @@ def text_of(notebook: Any) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Status 1: ``--check`` found something, or an author has to mend something."""
+    """The command. Status 1: ``--check`` found something, or an author has to mend something. 2: no notebook."""
     parser = argparse.ArgumentParser(prog="canonical", description=__doc__.splitlines()[0])
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--check", action="store_true", help="change nothing; status 1 when something would change")
@@ -161,8 +174,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _one(path: Path, asked: argparse.Namespace) -> tuple[str, int]:
     """What was changed, would be, or cannot be; and the status that is."""
-    before = path.read_text(encoding="utf-8")
-    notebook = read(path)
+    try:
+        before = path.read_text(encoding="utf-8")
+        notebook = read(path)
+    except OSError as problem:
+        return f"{path.name} cannot be read ({problem.strerror})", 2
+    except Exception as problem:  # noqa: BLE001 (whatever a file may hold)
+        return f"{path.name} is no notebook ({type(problem).__name__})", 2
     if asked.run:
         run(notebook, path.parent)
     try:

@@ -62,6 +62,31 @@ def test_noise_goes_and_outputs_stay(tmp_path: Path) -> None:
     nbformat.validate(made)
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("/opt/venv/lib/python3.11/site-packages/zc/sync.py:124: Warning", "sync.py:124: Warning"),
+        ("read '/srv/jovyan/work/a.toml'", "read 'a.toml'"),
+        ("<td>/mnt/data/me</td>", "<td>me</td>"),
+        ("file:///usr/share/x.html", "x.html"),
+        (r"C:\venv\Lib\x.py", "x.py"),
+        ("GET /v1/chat/completions", "GET /v1/chat/completions"),
+        ("https://example.com/a/b and 3/4/5 and ./a/b and text/html", None),
+    ],
+)
+def test_absolute_paths_are_their_last_part(said: str, kept: str | None) -> None:
+    """In streams and data alike; addresses, relative paths and the letters of pictures stay."""
+    outputs = [
+        new_output("stream", name="stderr", text=said),
+        new_output("display_data", data={"text/html": said, "image/png": "AA+/bb/cc/dd"}),
+    ]
+    once = canonical(new_notebook(cells=[new_code_cell("1", outputs=outputs)]))
+    stream, shown = once.cells[0].outputs
+    assert stream.text == shown.data["text/html"] == (said if kept is None else kept)
+    assert shown.data["image/png"] == "AA+/bb/cc/dd"
+    assert text_of(canonical(once)) == text_of(once)
+
+
 def test_twice_is_once(tmp_path: Path) -> None:
     """What is in its form stays so, ids included."""
     once = canonical(untidy(tmp_path / "n.ipynb"))
@@ -78,6 +103,35 @@ def test_what_only_the_author_can_mend() -> None:
     )
     with pytest.raises(NotCommittable, match="ended in an error"):
         canonical(failed)
+    for kind in ("image/svg+xml", "text/html"):
+        drawn = new_output("display_data", data={kind: "<svg><script>alert(1)</script></svg>"})
+        with pytest.raises(NotCommittable, match="markup that acts"):
+            canonical(new_notebook(cells=[new_code_cell("1", outputs=[drawn])]))
+
+
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        (None, "n.ipynb cannot be read (No such file or directory)"),
+        ("", "n.ipynb is no notebook"),
+        ('{"cells": [', "n.ipynb is no notebook"),
+        ("[]", "n.ipynb is no notebook"),
+        ('{"cells": [{"cell_type": "code"}]}', "n.ipynb is no notebook"),
+    ],
+)
+@pytest.mark.parametrize("how", ["--check", "--run"])
+def test_a_file_that_is_no_notebook(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], held: str | None, words: str, how: str
+) -> None:
+    """One sentence, status 2, and the others are still looked at."""
+    path, other = tmp_path / "n.ipynb", tmp_path / "o.ipynb"
+    if held is not None:
+        path.write_text(held)
+    other.write_text(text_of(canonical(new_notebook())))
+    assert main([how, os.fspath(path), os.fspath(other)]) == 2
+    (line,) = capsys.readouterr().out.splitlines()
+    assert words in line
+    assert held is None or path.read_text() == held
 
 
 def test_check_says_and_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
