@@ -146,7 +146,7 @@ def test_a_damaged_ledger_is_said(
     assert zc([*command, "--json"]) == 0
     told = capsys.readouterr()
     assert told.err == f"zc: {said}\n"
-    assert json.loads(told.out)["report"] == str(tmp_path / "a.html")
+    assert json.loads(told.out)["damage"] == said
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert text.index("What happened") < text.index(f"Of this ledger, {said}.") < text.index("<svg")
     assert f"<tr><th>damage</th><td>{said}</td></tr>" in text

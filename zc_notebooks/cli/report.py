@@ -30,14 +30,15 @@ def report(
 
     given = {name: value for name, value in (("since", since), ("until", until)) if value}
     path = out or Path(f"report-{Path(kind).stem}.html")
+    damage: list[str] = []
     try:
         folder = folder_of(ledger, new=True)  # the report says itself what is no ledger
-        path = make_report(
-            kind, path, ledger=folder, parameters=given, code=code, tell=lambda words: say(f"zc: {words}")
-        )
+        path = make_report(kind, path, ledger=folder, parameters=given, code=code, tell=damage.append)
     except ZcError as error:
         failed(error, as_json=as_json)
+    for words in damage:
+        say(f"zc: {words}")
     if as_json:
-        emit({"kind": kind, "report": str(path), "ledger": str(folder)})
+        emit({"kind": kind, "report": str(path), "ledger": str(folder), "damage": damage[0] if damage else None})
     else:
         answer(f"{path} ({path.stat().st_size // 1024} kB)")
