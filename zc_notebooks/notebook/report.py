@@ -34,6 +34,8 @@ KINDS: Final[Mapping[str, str]] = {
 PACKAGES: Final = ("zc-notebooks", "duckdb", "polars", "altair")
 LIMIT_S: Final = 120
 """Seconds for one cell."""
+SAMPLE: Final = "sample"
+"""Tag of cells that tell the story of the notebook's own example: they are left out of a report on other rows."""
 
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 """Colours and the like, which a kernel gives to the lines of an error."""
@@ -240,7 +242,7 @@ def _version(name: str) -> str:
 
 
 def _page(kind: str, notebook: Any, about: list[tuple[str, str]], damage: str | None, *, code: bool) -> str:
-    parts = [_cell(cell, code=code) for cell in notebook.cells if cell.get("id") != "injected"]
+    parts = [_cell(cell, code=code) for cell in notebook.cells if cell.get("id") != "injected" and not _told(cell)]
     if damage is not None:
         about = [*about, ("damage", damage)]
         parts.insert(1, f"<p><strong>Of this ledger, {html.escape(damage)}.</strong></p>")
@@ -252,6 +254,10 @@ def _page(kind: str, notebook: Any, about: list[tuple[str, str]], damage: str | 
         f"{''.join(parts)}\n<h2>About this report</h2><table>{lines}</table>"
         f"<p>Contents {digest}.</p></body></html>\n"
     )
+
+
+def _told(cell: Any) -> bool:
+    return SAMPLE in cell.metadata.get("tags", ())
 
 
 def _cell(cell: Any, *, code: bool) -> str:
