@@ -165,7 +165,8 @@ def by_draft(fleet: Fleet, _: Any, monkeypatch: pytest.MonkeyPatch) -> Told:
 
     monkeypatch.setattr("IPython.display.display", show)
     asyncio.run(fleet.chain.tell("x", draft=CellDraft()))
-    text, *remarks = drawn[-1]["text/plain"].splitlines()
+    lines = drawn[-1]["text/plain"].splitlines()
+    text, *remarks = lines[next(place for place, line in enumerate(lines) if line.startswith("[answer] ")) :]
     said = tuple(line[1:-1] for line in remarks if line.startswith("[Note: "))
     assert drawn[-1]["text/html"].count("Note: ") == len(said)
     return Told(answer=text.removeprefix("[answer] "), notices=said)

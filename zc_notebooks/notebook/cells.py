@@ -48,8 +48,9 @@ class CellDraft:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._handle: Any = None
-        self._remarks: list[str] = []
-        self._ended: tuple[str, ...] = ()
+        self._before: list[str] = []
+        self._after: list[str] = []
+        """What the chain said before the text began, and since."""
         self._printed: str | None = None
         """What stands in a terminal already."""
         self._now = now
@@ -57,18 +58,20 @@ class CellDraft:
         self._next = -math.inf
 
     async def remark(self, text: str) -> None:
-        """A sentence of the chain's own, drawn above the text with the next draft."""
-        self._remarks.append(text)
+        """A sentence of the chain's own, drawn above the text it comes before and below the one it comes after."""
+        (self._after if self._text else self._before).append(text)
 
     async def draft(self, text: str, *, final: bool) -> None:
         """See :class:`~zc_notebooks.sinks.DraftSink`."""
+        if not text:  # begun anew: what was said of the text before stands above the next one
+            self._before, self._after = [*self._before, *self._after], []
         self._text = text
         if final or self._now() >= self._next:
             self._draw("answer" if final else "draft")
 
     def end(self, word: str, *remarks: str) -> None:
         """Says how it ended, where something was shown."""
-        self._ended = remarks
+        self._after.extend(remarks)
         if self._handle is not None or self._printed is not None:
             self._draw(word)
 
@@ -80,9 +83,9 @@ class CellDraft:
             self._print(word)
             return
         show: Any = shell.display
-        lines = (*self._remarks, self._text) if self._text else tuple(self._remarks)
-        sheet = Sheet(title=word, lines=lines, notes=self._ended)
-        above, below = ([f"[{clean(remark)}]" for remark in remarks] for remarks in (self._remarks, self._ended))
+        lines = (*self._before, self._text) if self._text else tuple(self._before)
+        sheet = Sheet(title=word, lines=lines, notes=tuple(self._after))
+        above, below = ([f"[{clean(remark)}]" for remark in remarks] for remarks in (self._before, self._after))
         plain = [*above, f"[{word}] {clean(self._text, LINE_CHARS)}", *below]
         bundle = {"text/plain": "\n".join(plain), "text/html": sheet.html()}
         if self._handle is None:
@@ -98,14 +101,17 @@ class CellDraft:
         if not text.startswith(printed.rstrip()):
             sys.stdout.write(f"{begun}[what stands above is no answer]\n")
             printed = begun = ""
-        if self._remarks:
-            sys.stdout.write(begun + "".join(f"[{clean(remark)}]\n" for remark in self._remarks))
-            self._remarks = []
-        ended = "".join(f"[{clean(remark)}]\n" for remark in self._ended)
-        last = {"draft": "", "answer": ended or "\n"}.get(word, f"\n[{word}]\n{ended}")
-        sys.stdout.write(text[len(printed) :] + last)
+        if self._before:
+            sys.stdout.write(begun + "".join(f"[{clean(remark)}]\n" for remark in self._before))
+            self._before = []
+        sys.stdout.write(text[len(printed) :])
+        self._printed = max(printed, text, key=len)
+        if word != "draft":
+            below = "".join(f"[{clean(remark)}]\n" for remark in self._after)
+            below = below if word == "answer" else f"[{word}]\n{below}"
+            sys.stdout.write(below if self._printed.endswith("\n") else f"\n{below}")
+            self._after, self._printed = [], f"{self._printed.rstrip()}\n"
         sys.stdout.flush()
-        self._printed = text
         self._next = self._now() + EVERY_S
 
 
