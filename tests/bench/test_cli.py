@@ -155,6 +155,8 @@ def test_a_run_says_what_is_wrong(measured: Path, capsys: pytest.CaptureFixture[
     assert "--resume goes on with it" in capsys.readouterr().err
     assert zc(["bench", "run", "-o", str(measured)]) == 2
     assert "is a folder: name a file" in capsys.readouterr().err
+    assert zc(["bench", "run", "-o", str(measured / "bench.jsonl" / "new.jsonl")]) == 2
+    assert "bench.jsonl: it is a file; name another file (-o)" in capsys.readouterr().err
     assert zc(["bench", "run", "-m", ",", "-o", "new.jsonl"]) == 2
     assert "--models names nobody" in capsys.readouterr().err
     assert zc(["bench", "run", "--budget-usd", "inf", "-o", "new.jsonl"]) == 2

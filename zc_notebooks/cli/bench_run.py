@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -90,6 +91,10 @@ def _check_file(out: Path, *, resume: bool) -> None:
         fail(f"{out} is a folder: name a file (-o)")
     if out.exists() and not resume:
         fail(f"{out} exists: --resume goes on with it, or name another file (-o)")
+    folder = next(parent for parent in out.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        why = "nothing can be made in it" if folder.is_dir() else "it is a file"
+        fail(f"{out} cannot be written, because of {folder}: {why}; name another file (-o)")
 
 
 def _say_measured(done: Measured, out: Path) -> None:
