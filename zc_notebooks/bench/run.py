@@ -14,9 +14,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
+from zc_notebooks.bench.failing import failed, last_failure
 from zc_notebooks.bench.results import Cell, Outcome, Result, Results
 from zc_notebooks.budget.amounts import dollars
-from zc_notebooks.errors import CallError, CandidateFailure, ConfigError, NoPermittedCandidate, ZcError
+from zc_notebooks.errors import CallError, ConfigError, NoPermittedCandidate, ZcError
 from zc_notebooks.ledger.prices import totals
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Reason, Record, Tier
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 Judged = Literal["correct", "wrong", "unparsed", "refused", "error"]
 
-_REFUSED: Final[frozenset[Reason]] = frozenset({"content_filter"})
-_FAULTY: Final[frozenset[Reason]] = frozenset({"bad_request", "context_window"})
 _WORTH_WAITING: Final[frozenset[Reason]] = frozenset({"minute_limit", "capacity", "server_error", "network"})
 _QUOTAS: Final[frozenset[Reason]] = frozenset({"daily_limit", "token_daily_limit", "minute_limit", "balance"})
 _LEAST_WAIT_S: Final = 1.0
@@ -323,7 +322,7 @@ class _Attempting:
 
     async def _worth_another(self, error: CallError) -> bool:
         """Waits for a limit that ends in time."""
-        last = _last(error)
+        last = last_failure(error)
         if last is None or last.row.reason not in _WORTH_WAITING:
             return False
         seconds = _LEAST_WAIT_S
@@ -341,7 +340,7 @@ class _Attempting:
 
     def _remember(self, error: CallError) -> None:
         """A quota whose end is stated or known by rule: the candidate is not asked again before."""
-        last = _last(error)
+        last = last_failure(error)
         if last is None or last.back_at is None or last.provenance == "guessed":
             return
         if last.row.reason in _QUOTAS:
@@ -379,28 +378,3 @@ class _Attempting:
             cost_usd=0.0 if not attempts else None if cost is None else float(cost),
             at_least=at_least,
         )
-
-
-def failed(error: CallError) -> tuple[Outcome, str]:
-    """The outcome of a call without an answer, and why in one line."""
-    last = _last(error)
-    if last is None:
-        return "unreachable", str(error).splitlines()[0][:140] if str(error) else type(error).__name__
-    reason = last.row.reason or last.row.status
-    words = str(reason).replace("_", " ")
-    if last.row.status == "empty" or reason == "empty":
-        cut = last.row.finish_reason == "length"
-        return ("truncated", "all tokens went into reasoning") if cut else ("unparsed", "an empty answer")
-    if reason in _REFUSED:
-        return "refused", words
-    if reason in _FAULTY:
-        return "error", words
-    until = f" until {last.back_at:%Y-%m-%d %H:%M:%S} UTC" if last.back_at is not None else ""
-    return "unreachable", f"{words}{until}"
-
-
-def _last(error: CallError) -> CandidateFailure | None:
-    """The last attempt, or else the last skip."""
-    attempts = [failure for failure in error.attempts if failure.row.kind == "attempt"]
-    found = attempts or list(error.attempts)
-    return found[-1] if found else None
