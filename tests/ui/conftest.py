@@ -39,16 +39,17 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """One JupyterLab for all tests."""
-    if (lacking := missing("jupyterlab")) is not None:
-        pytest.skip(lacking)
-    with Lab(tmp_path_factory.mktemp("lab")) as started:
-        yield started
+    yield from _started(Lab, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
-def notebook_7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook7]:
+def notebook_7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """One Jupyter Notebook 7 for all tests."""
-    if (lacking := missing("notebook")) is not None:
+    yield from _started(Notebook7, tmp_path_factory)
+
+
+def _started(kind: type[Lab], folders: pytest.TempPathFactory) -> Iterator[Lab]:
+    if (lacking := missing(kind.module)) is not None:
         pytest.skip(lacking)
-    with Notebook7(tmp_path_factory.mktemp("notebook")) as started:
+    with kind(folders.mktemp(kind.module)) as started:
         yield started

@@ -91,7 +91,10 @@ def test_it_stops_when_its_cell_is_cleared_or_deleted(browser: Browser, lab: Lab
         }"""
     )
     seen.page.get_by_role("region", name="Live board of attempts").first.wait_for(state="detached")
-    wait = "import asyncio\nwhile board.following or again.following: await asyncio.sleep(0.1)\n"
+    wait = (
+        "import asyncio\nasync with asyncio.timeout(30):\n"
+        "    while board.following or again.following: await asyncio.sleep(0.1)\n"
+    )
     assert seen.page.evaluate(RUN, wait + followed).strip() == "False False"
     assert seen.page.evaluate(RUN, "print(board.tasks.running, again.tasks.running)").strip() == "() ()"
     seen.close()

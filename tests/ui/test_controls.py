@@ -117,7 +117,11 @@ def test_stop_works_while_a_cell_blocks(panel: Seen) -> None:
     panel.page.evaluate(RUN, "lab.set_fault('e', 'slow:0.4', times=1); controls.state.only('deepseek.prepaid')")
     ask(panel)
     panel.page.get_by_role("region", name="Answer").get_by_text("(simulated)").wait_for()
-    blocking = "while controls.state.asking:\n    time.sleep(0.1)\nprint(controls.state.turn.phase)"
+    blocking = (
+        "end = time.monotonic() + 30\n"
+        "while controls.state.asking and time.monotonic() < end:\n    time.sleep(0.1)\n"
+        "print(controls.state.turn.phase)"
+    )
     panel.page.evaluate(f"(code) => {{ window.zcBlocked = ({RUN})(code); }}", blocking)
     panel.page.get_by_role("button", name="Stop").click()
     panel.page.get_by_text("nothing else was tried").wait_for()
