@@ -29,13 +29,16 @@ def allowed(refs: Iterable[str]) -> Iterator[None]:
     A block inside another one narrows: what the outer one forbids stays forbidden.
     """
     global _held  # noqa: PLW0603 (of the one main thread)
-    here = _in_main_thread()
-    _held += here
+    if not _in_main_thread():
+        with bordered(refs):
+            yield
+        return
+    _held += 1
     try:
         with bordered(refs):
             yield
     finally:
-        _held -= here
+        _held -= 1
 
 
 @contextmanager
