@@ -11,6 +11,7 @@ from zc_notebooks.calling import Call
 from zc_notebooks.ledger.prices import rates
 from zc_notebooks.records import Entry, Plan, Pruned, Standing, Variant
 from zc_notebooks.reliability.checks import Memory
+from zc_notebooks.reliability.steps import Skip
 
 COLUMNS: Final = ("", "candidate", "model", "billing pool", "tier", "window", "USD per 1M in / out", "now")
 
@@ -30,8 +31,9 @@ def outlook(call: Call) -> Plan:
 
 def _standing(call: Call, memory: Memory, entry: Entry, variants: Sequence[Variant]) -> Standing:
     """The first credential's obstacle, where every one of them meets some."""
-    blocked = [memory.blocked(variant) for variant in variants]
-    first = blocked[0] if blocked and all(item is not None for item in blocked) else None
+    found = [memory.check(variant) for variant in variants]
+    blocked = [item for item in found if isinstance(item, Skip)]
+    first = blocked[0] if blocked and len(blocked) == len(found) else None
     known = rates(entry.profile, entry.served(call.plan.requested_model), 0, call.record.clock.now())
     return Standing(
         skip=None if first is None else first.status,

@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> int:
     """Prints the tables and the targets. ``--check`` makes a missed target the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.perf stream", description=__doc__)
     parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
-    parser.add_argument("--rounds", type=int, default=15, help="streams of each kind")
+    parser.add_argument("--rounds", type=int, default=30, help="streams of each kind")
     options = parser.parse_args(arguments)
     targets = Targets()
     with tempfile.TemporaryDirectory() as folder, serving() as base:
@@ -65,7 +65,7 @@ async def _all(folder: Path, base: str, targets: Targets, rounds: int) -> None:
             targets.at_most(f"{name}: slow, first chunk / raw", _ratio(slow[name].first, slow[RAW].first), 0.85)
         if name in slow and SDK in slow:
             targets.at_most(f"{name}: slow, CPU a chunk / {SDK}", _ratio(slow[name].cpu, slow[SDK].cpu), 0.6)
-    short = await _measure(folder, base, f"chunks-{SHORT}/pace-2", SHORT, 10 * rounds)
+    short = await _measure(folder, base, f"chunks-{SHORT}/pace-2", SHORT, 5 * rounds)
     _table(f"{SHORT} chunks, one every 2 ms, many times", short, SHORT)
     for name in (EVENTS, CHAIN):
         targets.at_most(f"{name}: time to first token / raw", _ratio(short[name].first, short[RAW].first), 1.15)

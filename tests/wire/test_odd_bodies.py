@@ -32,6 +32,7 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_s
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=25
 )
+CHAT = wire("openai_chat")
 OBJECTS = st.dictionaries(KEYS, VALUES, max_size=6)
 NAMES = st.sampled_from(["", "event: error\n", "event: content_block_delta\n", "event: response.output_text.delta\n"])
 EVENTS = st.lists(st.tuples(NAMES, OBJECTS), max_size=6)
@@ -96,3 +97,50 @@ def test_any_events(name: Any) -> None:
         assert (cut.failure is None) == (whole.failure is None)
 
     any_events()
+
+
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": st.none() | st.text(max_size=5),
+        "reasoning": st.none() | st.text(max_size=5),
+        "reasoning_content": st.none() | st.text(max_size=5),
+        "refusal": st.none() | st.text(max_size=5),
+        "tool_calls": st.none() | st.lists(st.fixed_dictionaries({"id": st.text(max_size=3), "function": OBJECTS})),
+        "function_call": st.none() | OBJECTS,
+    },
+)
+CHOICES = st.fixed_dictionaries(
+    {},
+    optional={
+        "index": st.none() | st.integers(-1, 2),
+        "message": st.none() | MESSAGES,
+        "delta": st.none() | MESSAGES,
+        "text": st.none() | st.text(max_size=5),
+        "finish_reason": st.none() | WORDS,
+        "error": st.sampled_from([None, "", False, "down", {"message": "down"}]),
+    },
+)
+COMPLETIONS = st.fixed_dictionaries(
+    {"choices": st.lists(CHOICES, max_size=3)},
+    optional={
+        "id": st.none() | st.text(max_size=3),
+        "model": st.none() | st.text(max_size=3),
+        "usage": st.none() | st.dictionaries(KEYS, LEAVES, max_size=4),
+        "x_groq": st.none() | OBJECTS,
+        "error": st.sampled_from([None, "", False, "down", {"message": "down"}]),
+        "type": st.none() | WORDS,
+        "base_resp": st.none() | st.dictionaries(st.just("status_code"), st.sampled_from([None, 0, "0", 1008])),
+    },
+)
+
+
+@given(COMPLETIONS)
+@settings(STEADY, max_examples=400)
+def test_completion_of_the_usual_types_reads_like_one_of_odd_types(value: dict[str, Any]) -> None:
+    """The fast reader of whole bodies against the tolerant one, which a wrong type anywhere calls for."""
+    fast, tolerant = (CHAT.decode(dumped(body), {}) for body in (value, {**value, "object": 1}))
+    if isinstance(fast, WireFailure) and isinstance(tolerant, WireFailure):
+        assert (fast.kind, fast.reason, fast.detail) == (tolerant.kind, tolerant.reason, tolerant.detail)
+    else:
+        assert fast == tolerant

@@ -117,8 +117,9 @@ class Presence:
         sites = {profile.base_url: site for profile in profiles if (site := site_of(profile)) is not None}
         if not sites:
             return {}
-        if remembered:
-            await asyncio.gather(*(self._asked(site) for site in sites.values() if self._known(site.origin) is None))
+        unknown = [site for site in sites.values() if self._known(site.origin) is None] if remembered else []
+        if unknown:
+            await asyncio.gather(*map(self._asked, unknown))
         absent = {url: self._absent(site, remembered=remembered) for url, site in sites.items()}
         return {url: words for url, words in absent.items() if words is not None}
 

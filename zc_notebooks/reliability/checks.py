@@ -63,8 +63,11 @@ class Memory:
 
     # -- the checks -----------------------------------------------------------------------------------------------
 
-    def blocked(self, variant: Variant) -> Skip | None:
-        """The skip of the first check that fails, or ``None``. Notes cooling and held candidates on the way."""
+    def check(self, variant: Variant) -> Skip | Gate:
+        """The skip of the first check that fails, or the gate it passes, ``open`` or ``probe``.
+
+        Notes cooling and held candidates on the way.
+        """
         status, text = self.static_block(variant)
         if status is not None:
             return Skip(variant=variant, status=status, text=text)
@@ -78,7 +81,7 @@ class Memory:
             return Skip(variant=variant, status="skipped_cooldown", mark=gate.mark)
         if self.is_resumed(variant) and not self.permit:
             return Skip(variant=variant, status="skipped_failed_stream")
-        return None
+        return gate
 
     def static_block(self, variant: Variant) -> tuple[str | None, str]:
         """Checks 1 to 6, and whether a server on this machine runs: (status, words) or (``None``, "")."""

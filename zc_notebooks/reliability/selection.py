@@ -35,12 +35,21 @@ def streaming_variant(
         can = variant.entry.profile.capabilities
         if not can.streaming or (request.tools and not can.stream_tools):
             continue
-        blocked = memory.blocked(variant)
-        if blocked is None and memory.gate(variant).state == "probe" and not conditions.acquire(variant):
-            blocked = Skip(variant=variant, status="skipped_cooldown")
-        if blocked is None and (blocked := conditions.reserve(Try(variant=variant, attempt=0))) is not None:
-            conditions.release(variant, success=False)
-        if blocked is None:
+        skip = _obstacle(memory, variant)
+        if skip is None:
             return Selected(variant=variant, skips=tuple(skips))
-        skips.append(blocked)
+        skips.append(skip)
     return Selected(variant=None)
+
+
+def _obstacle(memory: Memory, variant: Variant) -> Skip | None:
+    """What is in the way of ``variant``; ``None``: its lease is taken, where it needs one, and its money set aside."""
+    conditions, found = memory.conditions, memory.check(variant)
+    if isinstance(found, Skip):
+        return found
+    if found.state == "probe" and not conditions.acquire(variant):
+        return Skip(variant=variant, status="skipped_cooldown")
+    unpaid = conditions.reserve(Try(variant=variant, attempt=0))
+    if unpaid is not None:
+        conditions.release(variant, success=False)
+    return unpaid

@@ -21,6 +21,7 @@ from zc_notebooks.reliability.steps import (
     Conditions,
     Ended,
     Failed,
+    Gate,
     Moved,
     Outcome,
     OutOfTime,
@@ -104,17 +105,17 @@ class _Walk:
         """Tries an entry's variants until one answers or the failure does not bind to the credential (spec 3.4)."""
         for place, variant in enumerate(group):
             leased = False
-            blocked = self.memory.blocked(variant)
-            if blocked is None and self.memory.gate(variant).state == "probe":
+            found = self.memory.check(variant)
+            if isinstance(found, Gate) and found.state == "probe":
                 leased = self.conditions.acquire(variant)
                 if not leased:
                     self.memory.held = self.memory.held or variant
-                    blocked = Skip(variant=variant, status="skipped_cooldown")
-            if blocked is not None:
-                yield from self._skip(blocked)
+                    found = Skip(variant=variant, status="skipped_cooldown")
+            if isinstance(found, Skip):
+                yield from self._skip(found)
                 continue
             before = self.memory.attempted
-            last = all(self.memory.blocked(later) is not None for later in group[place + 1 :])
+            last = all(isinstance(self.memory.check(later), Skip) for later in group[place + 1 :])
             ended = yield from self._variant(variant, last_of_entry=last, leased=leased)
             if ended is not None:
                 return ended

@@ -10,6 +10,8 @@ from zc_notebooks.transport.answer import Answer
 
 READ_BYTES: Final = 16 * 2**10
 """One read. With the event loop's own 256 KiB the first event of a burst would wait for the parsing of all of it."""
+FIRST_READ_BYTES: Final = 2 * 2**10
+"""The same until the head of a stream is there: it comes with the first event, and seldom with much more."""
 _HIGH_WATER: Final = 256 * 2**10
 """Unread body above which the socket is not read: a slow consumer slows the server down."""
 
@@ -35,6 +37,7 @@ class Connection(asyncio.BufferedProtocol):
         self._siblings = siblings
         self._buffer = buffer
         self._view = memoryview(buffer)
+        self._first = self._view[:FIRST_READ_BYTES]
         self._wire: asyncio.Transport | None = None
         self._answer: Answer | None = None
         self._whole = False
@@ -174,9 +177,10 @@ class Connection(asyncio.BufferedProtocol):
         self._wire = cast("asyncio.Transport", transport)
         self._siblings.add(self)
 
-    def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002 (the protocol's signature)
+    def get_buffer(self, sizehint: int) -> bytearray | memoryview:  # noqa: ARG002 (the protocol's signature)
         """Where the next read may land."""
-        return self._buffer
+        answer = self._answer
+        return self._buffer if self._whole or answer is None or answer.head else self._first
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have landed."""

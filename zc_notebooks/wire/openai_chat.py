@@ -12,7 +12,7 @@ from zc_notebooks.wire import openai_chat_families as families
 from zc_notebooks.wire.base import Encoded, StreamDecoder, Target
 from zc_notebooks.wire.call_ids import MISTRAL_IDS, OPENAI_IDS, arguments_text, fitting_id
 from zc_notebooks.wire.images import has_image_urls, has_tool_images, image_url
-from zc_notebooks.wire.openai_chat_read import ChatStream, read_completion
+from zc_notebooks.wire.openai_chat_read import ChatStream, read_completion, read_usual
 from zc_notebooks.wire.request import join_url, json_request, parameters, schema_instruction
 from zc_notebooks.wire.whole_body import is_event_stream, open_object
 
@@ -55,6 +55,9 @@ class OpenAIChat:
             decoder.feed(body)
             end = decoder.finish()
             return end.failure or end.answer
+        usual = read_usual(body, headers)
+        if usual is not None:
+            return usual
         value = open_object(body)
         return value if isinstance(value, WireFailure) else read_completion(value, body, headers)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from zc_notebooks.chat import PreExecutedTool, Reasoning, StreamEnd, Text, ToolCall, WireEvent
 from zc_notebooks.stream_guard.completion import MAX_ANSWER, StreamJudge
 from zc_notebooks.stream_guard.sse import MAX_EVENT, Event, SseFraming
 from zc_notebooks.wire.assemble import CALL_SIZE, AnswerBuilder
 from zc_notebooks.wire.loose_json import BROKEN, parse
+
+DONE: Final = b"[DONE]"
+"""The data of the event after the last one."""
 
 
 class Framing(Protocol):
@@ -114,7 +117,7 @@ class SseStream:
 
     def on_event(self, name: bytes, data: bytes, events: list[WireEvent]) -> None:
         """One framed event. Wires with a fast path override this and fall back to it."""
-        value = parse(data)
+        value = BROKEN if data.strip() == DONE else parse(data)
         if name == b"error":
             self.on_error_event(value, data)
         elif isinstance(value, dict):
@@ -137,7 +140,7 @@ class SseStream:
     def on_no_object(self, value: object, data: bytes) -> None:
         """``[DONE]``, blank data, or something that is not the protocol."""
         text = data.strip()
-        if text == b"[DONE]":
+        if text == DONE:
             if self.done_completes:
                 self.judge.done()
             else:
