@@ -126,6 +126,8 @@ def run_calls(
     wall = wall or strongest_wall()
     token = f"zc-{os.getpid()}-{secrets.token_hex(12)}:"
     bounds = limits or Limits()
+    if not _is_text(code):
+        return Ran(ending="syntax", why="the code is no text that can be encoded", wall=wall)
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         home = "/work" if wall == "namespaces" else folder
         job = {"code": code, "function": function, "calls": calls, "audit": audit, "folder": home, "token": token}
@@ -133,6 +135,14 @@ def run_calls(
             file.write(msgspec.json.encode(job))
             file.seek(0)
             return _watch(_start(_spec(wall, folder, home, token, bounds), file), token, bounds, wall)
+
+
+def _is_text(code: str) -> bool:
+    try:
+        code.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 @cache

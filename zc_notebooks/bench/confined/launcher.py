@@ -50,18 +50,24 @@ def main() -> None:
         except OSError as error:
             os.write(2, f"{error}\n".encode())
             os._exit(NO_WALLS)
+    heard, told = os.pipe()
     child = os.fork()
     if child == 0:
-        become_runner(spec, source)
-    for number in (0, 1, 2):
+        become_runner(spec, source, told)
+    for number in (0, 1, 2, told):
         os.close(number)
+    failed = os.read(heard, 1)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    os._exit(code if code >= 0 else 128 - code)
+    code = code if code >= 0 else 128 - code
+    os._exit(NO_WALLS if failed else code if code != NO_WALLS else 1)
 
 
-def become_runner(spec: dict[str, Any], source: str) -> None:
-    """Gives up privileges, takes the limits, and becomes the runner. Does not return."""
+def become_runner(spec: dict[str, Any], source: str, told: int) -> None:
+    """Gives up privileges, takes the limits, and becomes the runner. Does not return.
+
+    ``told`` closes as the runner begins: what is written to it before is ours, whatever status foreign code ends with.
+    """
     try:
         os.chdir(spec["folder"])
         if spec["isolate"] and os.geteuid() == 0:
@@ -81,6 +87,7 @@ def become_runner(spec: dict[str, Any], source: str) -> None:
     except OSError as error:
         os.write(2, f"{error}\n".encode())
     finally:
+        os.write(told, b"!")
         os._exit(NO_WALLS)
 
 

@@ -26,8 +26,8 @@ CLOSED = (
 """Audit events that end the process."""
 OWN_PATHS = "os.remove os.rmdir os.mkdir"
 """Audit events that are allowed in the folder."""
-MODULES = "ctypes _ctypes _testcapi _testinternalcapi _xxsubinterpreters"
-"""What leads past the interpreter."""
+MODULES = "ctypes _ctypes _multiprocessing _posixshmem _testcapi _testinternalcapi _xxsubinterpreters"
+"""What leads past the interpreter, or makes memory with a name that outlives its process."""
 
 
 def main() -> None:
