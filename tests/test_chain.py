@@ -358,6 +358,30 @@ def test_an_in_flight_402_waits_as_stated(tmp_path: Path) -> None:
     assert done.attempts[0].reason == "minute_limit"
 
 
+@pytest.mark.parametrize(
+    ("header", "body", "back_s"),
+    [
+        ("7.5", "slow down", 7.5),
+        ("90", "slow down", 90.0),
+        ("", "Please try again in 1h12m.", 4320.0),
+        ("", "slow down", None),
+    ],
+)
+def test_a_row_names_the_instant_that_a_wait_stated_in_seconds_leads_to(
+    tmp_path: Path, header: str, body: str, back_s: float | None
+) -> None:
+    """12.1: ``resets_at`` from the verdict; a wait counts from the end of the attempt, which took 2 s here."""
+
+    def slow(_: HttpRequest) -> Any:
+        fleet.clock.advance(2.0)
+        return chat_error(429, body, {"retry-after": header} if header else {})
+
+    fleet = Fleet({"a": [slow], "b": [OK]}, tmp_path)
+    refused = next(row for row in ask(fleet).attempts if row.status == "http_429")
+    back = None if back_s is None else refused.t + timedelta(seconds=2.0 + back_s)
+    assert (refused.secs, refused.resets_at, refused.reset_source) == (2.0, back, None if back is None else "stated")
+
+
 def test_an_account_wide_quota_benches_its_models_and_nothing_else(tmp_path: Path) -> None:
     """OpenRouter's free daily quota covers every ``:free`` model of the account, and no paid one."""
     head = '[providers.openrouter.x]\nuri = "https://a.test/v1"\nkeyless = true\n'

@@ -231,12 +231,9 @@ def _misses(one: Seen, meter: Meter) -> float:
 
 
 def _wait(one: Seen) -> float | None:
-    verdict = one.verdict
-    if verdict is None:
+    if one.verdict is None or one.verdict.resets_at is None:
         return None
-    if verdict.resets_at is not None:
-        return max((verdict.resets_at - one.end).total_seconds(), 0.0)
-    return verdict.stated_wait_s
+    return max((one.verdict.resets_at - one.end).total_seconds(), 0.0)
 
 
 def _threshold(answered: Sequence[float], refused: Sequence[float]) -> tuple[int, float]:

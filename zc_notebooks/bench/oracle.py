@@ -324,7 +324,7 @@ def refusal(fit: Fit, now: datetime, levels: Levels) -> Verdict:
         words = "more than it was ever seen to carry in a day: unknown"
         return Verdict(reason="daily_limit", resets_at=ends, reset_source="inferred", text=words)
     if fit.verdict.reset_source is None:
-        return replace(fit.verdict, resets_at=None, stated_wait_s=None)
+        return replace(fit.verdict, resets_at=None)
     if ends is None and fit.wait_s is not None:
         ends = now + timedelta(seconds=fit.wait_s)
-    return replace(fit.verdict, resets_at=ends, stated_wait_s=None)
+    return replace(fit.verdict, resets_at=ends)

@@ -1,8 +1,7 @@
 """What the ledger recorded, as a replay needs it: attempts with their verdicts, calls, candidates.
 
-A row keeps less than the verdict it was made from. What is missing is read from what followed: a wait that was stated
-as seconds from the retry after it or from the mark that later skips quote, a stated affordable limit and a shortened
-history from the second request they led to.
+A row keeps less than the verdict it was made from. What is missing is read from what followed: a stated affordable
+limit and a shortened history from the second request they led to.
 """
 
 from __future__ import annotations
@@ -12,14 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
-from statistics import median
 from typing import Final
 
 from msgspec.structs import replace
 
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Reason, Verdict
-from zc_notebooks.reliability.checks import sets_mark
 from zc_notebooks.reliability.walk import MIN_ANSWER_TOKENS
 
 Candidate = tuple[str, str, str]
@@ -45,8 +42,6 @@ _BY_STATUS: Final[dict[str, Reason]] = {
     "network": "network",
     "timeout": "network",
 }
-_TOO_LONG: Final = timedelta(seconds=61)
-"""A stated wait that was not slept, where nothing tells how long it was: just above the usual cap."""
 
 
 @dataclass(slots=True, eq=False)
@@ -129,7 +124,6 @@ class Recording:
             for one, later in pairwise(call.attempts):
                 one.later, one.again = True, one.candidate == later.candidate
                 _learn(one, later)
-        self._complete()
         self.statements: list[Seen] = []
         """Skips that show that a success had stated that nothing was left."""
         self._find_statements()
@@ -153,33 +147,6 @@ class Recording:
             if all(row.mode in ASKED for row in call.rows)
         ]
         return sorted(found, key=lambda call: (call.begin, call.call_id))
-
-    def _complete(self) -> None:
-        """Gives refusals whose end was stated as seconds that end, as far as later rows tell it."""
-        following: dict[Candidate, Seen] = {}
-        unmarked: set[Candidate] = set()
-        at_once: set[int] = set()
-        quoted: dict[Account, AttemptRow] = {}
-        attempts = {(one.row.call_id, one.row.ordinal): one for one in self.seen}
-        open_ended: list[tuple[Seen, Seen | None]] = []
-        for row in reversed(self.rows):
-            if row.status == "skipped_cooldown" and row.resets_at is not None and row.reset_source == "stated":
-                quoted[account_of(row)] = row
-            one = attempts.get((row.call_id, row.ordinal))
-            if one is None:
-                continue
-            if not _ends_as(one, quoted.pop(account_of(row), None)):
-                open_ended.append((one, following.get(one.candidate)))
-                at_once |= {id(one)} if one.candidate in unmarked else set()
-            following[one.candidate] = one
-            if one.verdict is None:
-                unmarked.discard(one.candidate)
-            elif _no_probe(one):
-                unmarked.add(one.candidate)
-        usual = _usual_waits(self.seen)
-        for one, after in open_ended:
-            wait = timedelta() if id(one) in at_once else max(usual.get(_kind(one), _TOO_LONG), _TOO_LONG)
-            _end_by(one, wait, after)
 
     def _find_statements(self) -> None:
         """Marks that no failure explains: a success said that nothing was left (or another program met a limit)."""
@@ -246,48 +213,3 @@ def _learn(one: Seen, later: Seen) -> None:
         one.verdict = replace(verdict, affordable_tokens=MIN_ANSWER_TOKENS)
     elif verdict.reason == "bad_request":
         one.verdict = replace(verdict, code="tool_schema")
-    elif verdict.reset_source == "stated" and verdict.resets_at is None:
-        one.verdict = replace(verdict, stated_wait_s=later.row.wait_s)
-
-
-def _ends_as(one: Seen, skip: AttemptRow | None) -> bool:
-    """Takes the end from a skip that quotes the mark; ``False`` when the end stays open."""
-    verdict = one.verdict
-    if verdict is None or verdict.reset_source != "stated" or verdict.resets_at is not None or not _may_mark(verdict):
-        return True
-    if skip is None or skip.reason != verdict.reason or skip.t < one.end:
-        return verdict.stated_wait_s is not None
-    one.verdict = replace(verdict, resets_at=skip.resets_at)
-    return True
-
-
-def _may_mark(verdict: Verdict) -> bool:
-    return verdict.reason == "balance" or sets_mark(verdict)
-
-
-def _kind(one: Seen) -> tuple[Candidate, Reason | None]:
-    return one.candidate, None if one.verdict is None else one.verdict.reason
-
-
-def _no_probe(one: Seen) -> bool:
-    """A limit met in a probe ends the entry; one that was retried met no mark: limits before it stated a zero."""
-    limited = one.verdict is not None and one.verdict.failure_class == "limit"
-    return limited and one.again and one.row.attempt == 0
-
-
-def _usual_waits(seen: Iterable[Seen]) -> dict[tuple[Candidate, Reason | None], timedelta]:
-    """The middle of the known stated waits."""
-    waits: dict[tuple[Candidate, Reason | None], list[float]] = defaultdict(list)
-    for one in seen:
-        verdict = one.verdict
-        if verdict is not None and verdict.reset_source == "stated" and verdict.resets_at is not None:
-            waits[_kind(one)].append(max((verdict.resets_at - one.end).total_seconds(), 0.0))
-    return {key: timedelta(seconds=median(known)) for key, known in waits.items()}
-
-
-def _end_by(one: Seen, wait: timedelta, after: Seen | None) -> None:
-    """The usual end, but no later than it was asked again."""
-    if one.verdict is not None:
-        ends = one.end + wait
-        ends = ends if after is None else max(min(ends, after.row.t), one.end)
-        one.verdict = replace(one.verdict, resets_at=ends)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from zc_notebooks.chat import Usage
 from zc_notebooks.ledger.prices import price
 from zc_notebooks.ledger.row import AttemptRow, Mode, UsageState
-from zc_notebooks.records import Mark, Record, Variant
+from zc_notebooks.records import Mark, Record, Variant, Verdict
 from zc_notebooks.reliability.attempt import Judged
 from zc_notebooks.reliability.steps import Skip, Try
 
@@ -64,7 +64,7 @@ def attempt_row(facts: CallFacts, ordinal: int, step: Try, judged: Judged, timin
         tier=variant.entry.profile.tier,
         reason=verdict.reason if verdict and judged.status != "cancelled" else None,
         scope=verdict.scope if verdict else None,
-        resets_at=verdict.resets_at if verdict else None,
+        resets_at=_resets_at(verdict, timing) if verdict else None,
         reset_source=verdict.reset_source if verdict else None,
         attempt=step.attempt,
         failover=variant.entry.index > 0,
@@ -112,6 +112,13 @@ def skip_row(facts: CallFacts, ordinal: int, step: Skip, t: datetime) -> Attempt
         failover=variant.entry.index > 0,
         usage_state="none",
     )
+
+
+def _resets_at(verdict: Verdict, timing: Timing) -> datetime | None:
+    """The instant the verdict names; a wait stated in seconds counts from the end of the attempt."""
+    if verdict.resets_at is not None or verdict.stated_wait_s is None:
+        return verdict.resets_at
+    return timing.t + timedelta(seconds=timing.secs + verdict.stated_wait_s)
 
 
 def mark_text(mark: Mark) -> str:
