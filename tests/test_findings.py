@@ -7,6 +7,7 @@ import concurrent.futures
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,36 @@ def test_a_thread_outside_a_border_is_warned(tmp_path: Path, way: str) -> None:
             done = pool.submit(turn.carry(lambda: fleet.chain.ask_sync("hello"))).result()
     assert told == ["warned"]
     assert done.served.provider_ref == "custom.b"
+
+
+@pytest.mark.parametrize("way", ["ask", "stream", "probe", "script"])
+def test_a_thread_with_a_loop_of_its_own_is_warned_too(tmp_path: Path, way: str) -> None:
+    """Whatever asks: coroutines in a loop of the thread's own, a probe, the one function for scripts."""
+    fleet = fleet_of(tmp_path, chain_toml("a", "b"))
+
+    async def stream() -> None:
+        async with fleet.chain.stream("hello") as events:
+            async for _ in events:
+                pass
+
+    def script() -> None:
+        link = ("custom.a", "m")
+        config, send = fleet.chain.config, lambda _: chat_answer()
+        zc.call_with_fallback(chain=[link], payload_for=lambda _: "hello", config=config, environ=KEYS, transport=send)
+
+    ways: dict[str, Callable[[], object]] = {
+        "ask": lambda: asyncio.run(fleet.chain.ask("hello")),
+        "stream": lambda: asyncio.run(stream()),
+        "probe": lambda: fleet.chain.probe_sync("custom.a"),
+        "script": script,
+    }
+
+    def work() -> None:
+        with pytest.warns(BorderWarning):
+            ways[way]()
+
+    with zc.allowed(["custom.b"]), concurrent.futures.ThreadPoolExecutor() as pool:
+        pool.submit(work).result()
 
 
 def test_a_thread_is_not_warned_where_nobody_holds_a_border(tmp_path: Path) -> None:

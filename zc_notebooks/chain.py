@@ -36,7 +36,7 @@ from zc_notebooks.reliability.reliable import OnAttempt, OnFailover, drive
 from zc_notebooks.reliability.walk import walk
 from zc_notebooks.result import Completion
 from zc_notebooks.routing.steering import OnDecision, Steered
-from zc_notebooks.routing.turns import Entry
+from zc_notebooks.routing.turns import Entry, kept
 from zc_notebooks.shown import Shown
 from zc_notebooks.sinks import DraftSink, EventSink
 from zc_notebooks.stream_attempt import Streams
@@ -121,6 +121,7 @@ class Chain(Steered, Shown):
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
+    @kept
     async def ask(  # noqa: PLR0913 (the options of a call)
         self,
         prompt: Prompt,
@@ -192,7 +193,6 @@ class Chain(Steered, Shown):
 
     def ask_sync(self, prompt: Prompt, **options: Any) -> Completion:
         """:meth:`ask` for scripts and notebook cells; Ctrl-C cancels the running request. Same options, same errors."""
-        heed()
         return shared.run(self.ask(prompt, **options))
 
     def stream(  # noqa: PLR0913 (the options of a call)
@@ -221,6 +221,7 @@ class Chain(Steered, Shown):
         :class:`~zc_notebooks.errors.StreamInterruptedAfterOutput` with ``.partial_text``. With ``draft=True`` what you
         show can be rewritten: after ``Redraft`` the whole answer comes anew.
         """
+        heed()
         request = as_request(prompt, **settings)
         ask = Ask(start=start, model=model, requested=requested, hint=hint, source=source, fallback=fallback)
         limits = Limits(
@@ -241,9 +242,9 @@ class Chain(Steered, Shown):
 
     def stream_sync(self, prompt: Prompt, **options: Any) -> SyncStream:
         """:meth:`stream` for scripts: ``for event in chain.stream_sync("…")``."""
-        heed()
         return SyncStream(self.stream(prompt, **options), shared)
 
+    @kept
     async def tell(
         self, prompt: Prompt, events: EventSink | None = None, draft: DraftSink | None = None, **options: Any
     ) -> Completion:
@@ -275,6 +276,7 @@ class Chain(Steered, Shown):
         with self.entry(Ask(**options), request, told=False).inside() as entry:
             return outlook(self._begin(request or as_request("-"), entry, limits))
 
+    @kept
     async def probe(self, ref: str, *, model: str | None = None, timeout_s: float = 20.0) -> ProbeResult:
         """Asks one provider alone whether it is reachable: never a swap, the cheapest honest request first."""
         from zc_notebooks.probe import probe

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from zc_notebooks.attribution import accepted
-from zc_notebooks.borders import Borders
+from zc_notebooks.borders import Borders, heed
 from zc_notebooks.budget.guard import CallBudget
 from zc_notebooks.budget.spending import Spending
 from zc_notebooks.chat import ChatRequest, Identity
@@ -96,6 +96,7 @@ def call_with_fallback(  # noqa: PLR0913 (all that a script can say)
         AllCandidatesFailed: With one line for each candidate and its own reason.
         ConfigError: A candidate names no known provider.
     """
+    heed()
     clock = clock or SystemClock()
     links = [_candidate(link) for link in ([start] if start is not None else []) + list(chain)]
     settings = config or Config()

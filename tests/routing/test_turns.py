@@ -248,6 +248,49 @@ def test_a_plain_thread_is_taken_along(house: Make) -> None:
     assert {row.turn_id for row in one.rows} == {turn.id}
 
 
+@pytest.mark.parametrize("border", ["turn", "allowed"])
+@pytest.mark.parametrize("way", ["ask", "tell", "probe", "router", "provider"])
+def test_a_call_made_in_a_block_and_awaited_after_it_keeps_the_border(house: Make, way: str, border: str) -> None:
+    """157, 164: a list of calls is made in the block and gathered when it has ended."""
+    one = house(policy=None if border == "allowed" else "auto")
+    one.lab.set_fault("home", "status:503")
+    router = zc.RouterModelProvider(one.chain)
+    made: dict[str, Callable[[], Any]] = {
+        "ask": lambda: one.chain.ask(COMPLEX),
+        "tell": lambda: one.chain.tell(COMPLEX, _Deaf()),
+        "probe": lambda: one.chain.probe(CLOUD),
+        "router": lambda: router.chat(COMPLEX),
+        "provider": lambda: router.resolve(None).chat(COMPLEX),
+    }
+
+    async def run() -> None:
+        with one.chain.turn(SIMPLE) if border == "turn" else zc.allowed(HOME):
+            calls = [made[way]() for _ in range(2)]
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    asyncio.run(run())
+    assert clouds(one) == set()
+
+
+def test_a_call_made_before_a_block_and_awaited_in_it_keeps_the_border(house: Make) -> None:
+    """157: the narrower of the two places counts."""
+    one = house(policy=None, flat=True)
+    one.lab.set_fault("home", "status:503")
+
+    async def run() -> None:
+        call = one.chain.ask(COMPLEX)
+        with zc.allowed(HOME):
+            await quietly(call)
+
+    asyncio.run(run())
+    assert clouds(one) == set()
+
+
+class _Deaf:
+    async def event(self, _event: Event) -> None:
+        """Hears nothing."""
+
+
 def test_a_stream_made_in_a_turn_keeps_its_border(house: Make) -> None:
     """164: it is read after the turn has ended, and in another task."""
     one = house(policy="auto")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from zc_notebooks.markup import counted
 from zc_notebooks.reliability.materialize import HINT, Ask, plan, require_targets, targets
 from zc_notebooks.reliability.wrapper import WrapperCapabilities, capabilities, stable_identity
+from zc_notebooks.routing.turns import kept
 from zc_notebooks.shown import safe_repr
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class ReliableModelProvider:
         """Whether a response to a request for ``model`` may be cached (spec 3.5)."""
         return stable_identity(self.plan, model)
 
+    @kept
     async def chat(self, prompt: Prompt, *, model: str | None = None, **options: Any) -> Completion:
         """One answer; options and errors as of :meth:`zc_notebooks.Chain.ask`."""
         return await self._chain.ask(prompt, **self._named(model), **options)
@@ -103,6 +105,7 @@ class RouterModelProvider:
             ask = replace(ask, model=self._model)
         return ReliableModelProvider(self._chain, ask)
 
+    @kept
     async def chat(self, prompt: Prompt, *, model: str | None = None, **options: Any) -> Completion:
         """One answer from the domain that ``model`` selects; a failing target does not spill into another.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from functools import partial, wraps
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 import msgspec
 
-from zc_notebooks.borders import allowed, allowlist, bordered, narrowed
+from zc_notebooks.borders import allowed, allowlist, bordered, heed, narrowed
 from zc_notebooks.config.schema import Config
 from zc_notebooks.live_config import InForce
 from zc_notebooks.reliability.materialize import Ask, plan
@@ -145,6 +146,33 @@ def within(turn: OpenTurn | None, refs: frozenset[str] | None, *, border: Border
 def _within_call(turn: OpenTurn, call: Callable[[], T]) -> T:
     with within(turn, turn.allowlist):
         return call()
+
+
+def kept(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """``function``, whose coroutine keeps the turn and the borders of where it was called, wherever it is awaited.
+
+    Without this a list of calls made in a block and awaited after it would be free of the block's border.
+    """
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        heed()
+        turn, refs = _TURN.get(), allowlist()
+        if turn is None and refs is None:
+            return function(*args, **kwargs)
+        work = _within_work(turn, refs, partial(function, *args, **kwargs))
+        for name in ("__name__", "__qualname__"):  # what a warning of a call that nobody awaited shows
+            setattr(work, name, getattr(function, name))
+        return work
+
+    return called
+
+
+async def _within_work(
+    turn: OpenTurn | None, refs: frozenset[str] | None, begin: Callable[[], Coroutine[Any, Any, T]]
+) -> T:
+    with within(turn, refs, border=bordered):
+        return await begin()
 
 
 class TurnBlock:
