@@ -191,3 +191,14 @@ def plain(call: dict[str, Any]) -> tuple[str, Any]:
     """A call with its arguments parsed; no arguments are an empty object."""
     arguments = call["arguments"]
     return call["name"], json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+
+
+@pytest.mark.parametrize("wire", ["openai_chat", "openai_responses", "anthropic_messages", "gemini", "cohere_v2"])
+@pytest.mark.parametrize(
+    "line",
+    ['[{"error":{"code":401,"message":"API key not valid. Please pass a valid API key."}}]', '"Api key is invalid"'],
+)
+def test_an_error_in_a_stream_that_is_no_object(wire: str, line: str) -> None:
+    """Gemini's OpenAI endpoint sends its errors in an array, SiliconFlow a string: in a stream they are errors too."""
+    found = explained(200, f"data: {line}\n\n", wire=wire, stream=True)
+    assert (found["outcome"], found["reason"]) == ("error", "auth")

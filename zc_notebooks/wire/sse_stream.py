@@ -10,6 +10,7 @@ from zc_notebooks.stream_guard.completion import MAX_ANSWER, StreamJudge
 from zc_notebooks.stream_guard.sse import MAX_EVENT, Event, SseFraming
 from zc_notebooks.wire.assemble import CALL_SIZE, AnswerBuilder
 from zc_notebooks.wire.loose_json import BROKEN, parse
+from zc_notebooks.wire.whole_body import error_without_object
 
 DONE: Final = b"[DONE]"
 """The data of the event after the last one."""
@@ -148,6 +149,8 @@ class SseStream:
                 self.judge.closed = True
         elif self._ending and value is BROKEN:
             self.judge.note("half event")
+        elif error_without_object(value):
+            self.error(data)
         elif text and value is not None:
             sentence = "a data line is no JSON object" if value is not BROKEN else "a data line is no JSON"
             self.judge.refuse(f"{sentence}: not the protocol", "malformed data", data)

@@ -29,10 +29,9 @@ def open_object(body: bytes) -> dict[str, Any] | WireFailure:
     payload = text[:MAX_PAYLOAD].decode("utf-8", "replace")
     if value is BROKEN:
         return _not_json(text, payload)
-    if isinstance(value, list) and any(error_in(as_dict(item)) for item in value):
-        return WireFailure(kind="error_body", payload=payload, detail="the body is an array with an error")
-    if isinstance(value, str):
-        return WireFailure(kind="error_body", payload=payload, detail="the body is a JSON string")
+    if error_without_object(value):
+        form = "a JSON string" if isinstance(value, str) else "an array with an error"
+        return WireFailure(kind="error_body", payload=payload, detail=f"the body is {form}")
     return WireFailure(kind="not_protocol", payload=payload, detail="the body is no JSON object")
 
 
@@ -43,6 +42,13 @@ def _not_json(text: bytes, payload: str) -> WireFailure:
         )
     kind = "HTML" if text.startswith(b"<") else "no JSON"
     return WireFailure(kind="not_protocol", payload=payload, detail=f"the body is {kind}")
+
+
+def error_without_object(value: object) -> bool:
+    """Whether JSON that is no object is an error: a string (SiliconFlow, xAI), or an array that holds one (Gemini)."""
+    if isinstance(value, list):
+        return any(error_in(as_dict(item)) for item in value)
+    return isinstance(value, str)
 
 
 def error_in(value: dict[str, Any]) -> bool:
