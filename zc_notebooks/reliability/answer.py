@@ -42,6 +42,7 @@ class Answer:
         wire: str,
         now: datetime,
         in_band: bool,
+        quoted: bool = False,
     ) -> None:
         self.body = body
         self.headers = headers
@@ -54,6 +55,8 @@ class Answer:
         self.tables: tuple[Failures, ...] = (self.known, known_failures(other)) if other else (self.known,)
         self.soft: tuple[Found, Rule] | None = None
         self.status = _effective(status, body, in_band=in_band)
+        self.implied = body.status is None and (in_band or quoted or status is None) and stands_for(body) is not None
+        """Whether no number states the status, but only the error's type stands for one (``api_error``)."""
 
     @cached_property
     def exhausted(self) -> tuple[Dimension, ...]:
@@ -73,7 +76,12 @@ class Answer:
     @cached_property
     def said(self) -> list[Stated]:
         """Every wait and instant that the body states."""
-        return from_body(self.body, self.known.zone, self.now)
+        return from_body(self.body, self.clock.zone, self.now)
+
+    @property
+    def clock(self) -> Failures:
+        """Whose zone and reset rule count: the family's own, else those of the provider whose envelope came through."""
+        return self.known if self.known.day_reset or self.known.zone != "UTC" else self.tables[-1]
 
     def exhausted_if(self, limited: bool) -> tuple[Dimension, ...]:
         """:attr:`exhausted` for a limit; nothing, and no work, for any other cause."""
@@ -86,8 +94,8 @@ class Answer:
 
     @property
     def phrases_count(self) -> bool:
-        """Whether messages are looked at: on a 4xx other than 401, and without a status (spec 4.2)."""
-        return self.status is None or (400 <= self.status < 500 and self.status != 401)  # noqa: PLR2004
+        """Whether messages are looked at: on a 4xx other than 401, and where no number states a status (spec 4.2)."""
+        return self.implied or self.status is None or (400 <= self.status < 500 and self.status != 401)  # noqa: PLR2004
 
 
 def names_a_model(answer: Answer) -> bool:

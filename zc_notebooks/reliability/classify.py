@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, Literal
 
-import msgspec
-
 from zc_notebooks.chat import WireFailure
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.records import Evidence, Reason, Scope, Verdict
@@ -20,6 +18,7 @@ from zc_notebooks.redact import safe, short
 from zc_notebooks.reliability.answer import Answer, names_a_model
 from zc_notebooks.reliability.decide import Decision, decide
 from zc_notebooks.reliability.failure_body import FailureBody, read_failure
+from zc_notebooks.reliability.families import known_failures
 from zc_notebooks.reliability.instants import aware
 from zc_notebooks.reliability.periods import stated_tokens
 from zc_notebooks.reliability.stated import Return, back_at
@@ -142,7 +141,7 @@ def _verdict(answer: Answer, decision: Decision, status: int | None) -> Verdict:
         lambda: answer.said,
         answer.headers,
         answer.exhausted_if(rule.reason in _LIMITS),
-        msgspec.structs.replace(answer.known, day_reset=None) if decision.backend else answer.known,
+        known_failures(body.upstream.shape) if decision.backend and body.upstream else answer.clock,
         answer.now,
     )
     wait, resets, source = _times(back, answer.now)

@@ -37,6 +37,7 @@ from zc_notebooks.reliability.rules import (
     plain,
 )
 
+_NO_KEY: Final = 401
 _NO_MONEY: Final = 402
 _STATUS: Final[Mapping[int, Rule]] = {
     401: AUTH,
@@ -140,10 +141,11 @@ def _backend(answer: Answer) -> Decision | None:
         wire=answer.wire,
         now=answer.now,
         in_band=False,
+        quoted=True,
     )
     decision = decide(inner)
     decision = msgspec.structs.replace(decision, backend=True)
-    if answer.known.own_upstream or answer.body.own_key:
+    if answer.body.own_key or all(known.own_upstream for known in answer.tables):
         return decision
     if decision.rule.reason in _UPSTREAM_LIMITS:
         return _decided(CAPACITY, decision.where, decision.value, "the backend's own limit: another candidate now")
@@ -161,7 +163,7 @@ def _returned(answer: Answer) -> Decision | None:
 
 def _own_phrases(answer: Answer) -> Decision | None:
     """Sentences of this provider."""
-    if answer.status is not None and not 400 <= answer.status < 500:  # noqa: PLR2004
+    if not answer.phrases_count and answer.status != _NO_KEY:
         return None
     for known in answer.tables:
         for found in answer.body.messages or answer.body.titles:
@@ -173,7 +175,7 @@ def _own_phrases(answer: Answer) -> Decision | None:
 
 def _impossible(answer: Answer) -> Decision | None:
     """A limit of 0, or a request above the limit: no waiting serves it."""
-    if answer.status not in (None, 400, 413, 422, TOO_MANY):
+    if not answer.implied and answer.status not in (None, 400, 413, 422, TOO_MANY):
         return None
     for found in answer.body.messages:
         never = impossible(found.low)
@@ -190,7 +192,7 @@ def _impossible(answer: Answer) -> Decision | None:
 
 def _early_phrases(answer: Answer) -> Decision | None:
     """Context window, tool call, content, money: before any rate words."""
-    server = answer.status is not None and answer.status >= 500  # noqa: PLR2004
+    server = not answer.phrases_count and answer.status is not None and answer.status >= 500  # noqa: PLR2004
     if not (answer.phrases_count or server):
         return None
     for found in answer.body.messages:

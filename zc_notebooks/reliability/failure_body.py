@@ -55,12 +55,14 @@ _TOKENS: Final = frozenset({"nctx", "maxcontextlength", "contextlength", "maxinp
 _STATUS_KEYS: Final = frozenset({"code", "status", "statuscode", "rawstatuscode"})
 
 _LOOSE = re.compile(
-    r"""\\?["'](code|type|status|error_code|error_type|reason|__type)\\?["']\s{0,3}:\s{0,3}\\?["']?([\w.\-]{1,80})"""
+    r"""\\?["'](code|type|status|error_code|error_type|reason|__type|limit_source|quotaId|quotaValue|retryDelay)\\?["']"""
+    r"""\s{0,3}:\s{0,3}\\?["']?([\w.\-]{1,80})"""
 )
 _LOOSE_MESSAGE = re.compile(r"""["'](?:message|msg|detail|error)["']\s{0,3}:\s{0,3}"((?:[^"\\]|\\.){1,2000})""")
 _BRACKETED = re.compile(r"\[(\d{3,5})\]\[")
 _TRAILING = re.compile(r"\((\d{4})\)(?:\s\(\d{3}\))?\s{0,3}$")
 _NAMED = re.compile(r"^(?:litellm\.)?((?:[A-Z][a-z]+){1,5}(?:Error|Exception))\b")
+_AHEAD = re.compile(r"^([a-z]{2,30}(?:_[a-z]{2,30}){1,5})(?::|$)")
 _LEADING = re.compile(r"^(?:AiError: |Ai: )*(\d{4}): ")
 _TITLE = re.compile(r"<title[^>]{0,80}>([^<]{1,200})", re.IGNORECASE)
 _WORDY = re.compile(r"\s")
@@ -219,8 +221,8 @@ class _Reader:
     def container(self, name: str, where: str, value: Any, depth: int) -> None:
         if name == "headers" and isinstance(value, dict):
             self.found.headers.update((str(key).lower(), str(item)) for key, item in list(value.items())[:40])
-        elif name == "retrydelay" and isinstance(value, dict):
-            self.found.waits.append((where, str(value.get("seconds", "")), 1.0))
+        elif name == "retrydelay" and isinstance(value, dict) and value:
+            self.found.waits.append((where, f"{value.get('seconds', 0)}s{value.get('nanos', 0)}ns", 1.0))
         elif name == "reasons":
             self.found.moderated |= "metadata" in where
         elif name == "raw" and isinstance(value, dict):
@@ -265,6 +267,7 @@ class _Reader:
             self.found.zero_quota |= text == "0"
         else:
             self.found.quota_ids.append(Found(where, text, text.lower()))
+            self.found.shape = self.found.shape or "google"
 
     def status(self, text: str) -> None:
         if self.found.status is None and len(text) == 3 and text.isascii() and text.isdigit() and text >= "400":  # noqa: PLR2004
@@ -277,18 +280,18 @@ class _Reader:
     def message(self, where: str, text: str) -> None:
         if not text or len(self.found.messages) >= _MAX_FOUND:
             return
-        text = text[:MAX_MESSAGE]
+        whole, text = text, text[:MAX_MESSAGE]
         if any(text == said.text for said in self.found.messages):
             return
         self.found.messages.append(Found(where, text, _lower(text)))
         self.hints(where, text)
         start = text.find("{")
         if start >= 0:
-            self.nested(where, text, start)
+            self.nested(where, whole, start)
 
     def hints(self, where: str, text: str) -> None:
         """Codes that providers write into the message itself."""
-        for pattern in (_BRACKETED, _TRAILING, _NAMED, _LEADING):
+        for pattern in (_BRACKETED, _TRAILING, _NAMED, _LEADING, _AHEAD):
             match = pattern.search(text)
             if match:
                 self.code(f"{where} (in the text)", match[1])
@@ -297,17 +300,26 @@ class _Reader:
         """JSON inside a message."""
         data, known = _json(text[start : text.rfind("}") + 1])
         if known and isinstance(data, dict):
-            self.visit(f"{where}{{}}", data, 4)
+            self.found.shape = self.found.shape or _shape(data)
+            self.visit(f"{where}{{}}", data, 2)
         else:
             self.broken(where, text[start:])
 
     def broken(self, where: str, text: str) -> None:
         """What can be read of JSON that is cut or was printed by a program: its codes and messages."""
         for match in _LOOSE.finditer(text):
-            self.status(match[2])
-            self.code(f"{where} ({match[1]} in the text)", match[2])
+            self.loose(plain(match[1]), f"{where} ({match[1]} in the text)", match[2])
         for inner in list(_LOOSE_MESSAGE.finditer(text))[:4]:
             self.found.messages.append(Found(f"{where} (in the text)", inner[1], _lower(inner[1])))
+
+    def loose(self, name: str, where: str, text: str) -> None:
+        if name in ("quotaid", "quotavalue"):
+            self.quota(name, where, text)
+        elif name in _WAITS:
+            self.found.waits.append((where, text, _WAITS[name]))
+        else:
+            self.status(text)
+            self.code(where, text)
 
     def backend(self, where: str, value: Any) -> None:
         """What a router says its backend had answered."""
@@ -348,7 +360,8 @@ def _error_shape(error: dict[str, Any]) -> str:
     if isinstance(code, str) and len(code) == 4 and code.isdigit() and code.startswith("1"):  # noqa: PLR2004
         return "zai"
     metadata = error.get("metadata")
-    return "openrouter" if isinstance(metadata, dict) and "provider_name" in metadata else ""
+    named = isinstance(metadata, dict) and ("provider_name" in metadata or "limit_source" in metadata)
+    return "openrouter" if named else ""
 
 
 def _list(error: dict[str, Any]) -> list[Any]:

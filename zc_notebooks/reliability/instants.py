@@ -38,7 +38,7 @@ AMOUNT: Final = rf"{_FIGURE}(?:[ ]{{0,2}}{_UNIT}{_MORE})?"
 """A number, or a duration with units: ``1h2m3s``, ``26ms``, ``5631 seconds``, ``1 minute and 30 seconds``."""
 _WHOLE = re.compile(rf"{_FIGURE}[ ]{{0,2}}{_UNIT}{_MORE}", re.IGNORECASE)
 _PART = re.compile(rf"(\d{{1,15}}(?:\.\d{{1,15}})?)[ ]{{0,2}}({_UNIT})", re.IGNORECASE)
-_NUMBER = re.compile(r"\d{1,320}(?:\.\d{0,40})?(?:[eE]\+?\d{1,3})?")
+_NUMBER = re.compile(r"\d{1,320}(?:\.\d{0,40})?(?:[eE]\+?\d{1,3})?", re.ASCII)
 _ISO = re.compile(r"P(?:(\d{1,4})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,8})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?", re.IGNORECASE)
 
 

@@ -24,7 +24,7 @@ _LONG_UNITS: Final = ("day", "week", "month")
 _SHORT_UNITS: Final = ("min", "sec", "hour")
 _UNIT_FORMS: Final = {
     unit: (
-        *(f"{before}{unit}" for before in ("per ", "per-", "per_", "per", "/", "/ ")),
+        *(f"{before}{unit}" for before in ("per ", "per 1 ", "per-", "per_", "per", "/", "/ ")),
         *(f"{unit}{after}" for after in (" quota", " limit", " window", " allowance")),
     )
     for unit in (*_LONG_UNITS, *_SHORT_UNITS)
@@ -70,7 +70,13 @@ _SHORT_WORDS: Final = (
 _SHORT_SHORTHAND = re.compile(r"(?<![a-z])(?:rpm|tpm|rps|ipm|rph|tps)(?![a-z])")
 _OVER = re.compile(r"limit:?\s{0,2}~?([\d,]{1,15})\b.{0,80}?\brequested:?\s{0,2}~?([\d,]{1,15})", re.DOTALL)
 _ZERO = re.compile(r"\blimit:? ?0(?![\d.,]*\d)")
-_TOO_LARGE: Final = ("request too large", "request body too large", "request entity too large", "payload too large")
+_TOO_LARGE: Final = (
+    "request too large",
+    "request body too large",
+    "request entity too large",
+    "payload too large",
+    "payload size exceeds",
+)
 _TOKENS: Final = (
     re.compile(
         r"(?:context (?:length|window|size)|prompt length|model length|length of only|limit for this model)"

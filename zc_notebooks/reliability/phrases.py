@@ -14,6 +14,7 @@ from zc_notebooks.reliability.families.anyone_phrases import (
     MODEL_GONE,
     MONEY,
     NO_SUCH_MODEL,
+    PAY,
     QUOTA,
     RATE,
     TOOL_CALL,
@@ -51,10 +52,10 @@ def limits(low: str) -> Hit | None:
 
 
 def after_limits(low: str) -> Hit | None:
-    """Permission, key, model and capacity: the rows behind the limits."""
+    """Advice to pay, permission, key, model and capacity: the rows behind the limits."""
     if _VALIDATOR in low:
         low = low.replace(_VALIDATOR, "")
-    return _find(low, DENIED) or _find(low, KEY) or _model_gone(low) or _find(low, FULL)
+    return _find(low, PAY) or _find(low, DENIED) or _find(low, KEY) or _model_gone(low) or _find(low, FULL)
 
 
 def unreached(low: str) -> Hit | None:

@@ -78,7 +78,7 @@ def dimensions(headers: Mapping[str, str], periods: Mapping[str, str]) -> tuple[
     """The quotas that ``headers`` (any case) describe; ``periods`` says which period a bare dimension has."""
     raw: dict[str, dict[str, str]] = {}
     for header, value in headers.items():
-        name = header.lower()
+        name = header.lower().replace("rate-limit", "ratelimit")
         if "ratelimit" in name or name.startswith("x-trial-"):
             _collect(raw, name, value)
     return tuple(_dimension(what, fields, periods) for what, fields in raw.items())

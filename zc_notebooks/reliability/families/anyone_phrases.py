@@ -52,6 +52,8 @@ CONTEXT: Final = Row(
         "exceeded this model context window",
         "model context window limit",
         "exceed context limit",
+        "reached context length of",
+        "context size has been exceeded",
         "exceeds the model's context",
         "model's context length is only",
         "longer than the model's context length",
@@ -127,7 +129,6 @@ MONEY: Final = Row(
         "billing",
         "budget",
         "payment",
-        "card on file",
         "arrears",
         "overdue",
         "good standing",
@@ -177,18 +178,22 @@ MONEY: Final = Row(
         "budget has been exceeded",
         "payment required",
         "payment method is required",
-        "add a payment method",
-        "update your payment method",
         "payment is past due",
-        "card on file",
         "in arrears",
         "overdue",
         "account is in good standing",
         "free allocated quota exceeded",
         "free tier of the model has been exhausted",
     ),
-    chinese=("余额不足", "余额已用完", "欠费", "请充值", "额度不足", "额度已用尽"),
+    chinese=("余额不足", "余额已用完", "欠费", "额度不足", "额度已用尽"),
 )
+PAY: Final = Row(
+    rule=BALANCE,
+    near=("payment", "card on file"),
+    phrases=("add a payment method", "update your payment method", "card on file"),
+    chinese=("请充值",),
+)
+"""Looked at behind the limits, since many a rate limit ends with the advice to pay for a higher one."""
 QUOTA: Final = Row(
     rule=DAY,
     near=("limit", "quota", "per day", "allocation"),

@@ -29,6 +29,7 @@ TABLE: Final = Failures(
         "BILLING_DISABLED": BALANCE,
         "payment_required": BALANCE,
         "CANCELLED": SERVER_ERROR,
+        "MODEL_CAPACITY_EXHAUSTED": CAPACITY,
     },
     phrases=(
         ("api key was reported as leaked", AUTH),
