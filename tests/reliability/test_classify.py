@@ -463,3 +463,24 @@ def test_every_family_has_a_table() -> None:
         assert known_failures(name).codes or known_failures(name).phrases, name
     assert not known_failures("nobody").codes
     assert known_failures("nobody", "gemini") == known_failures("google")
+
+
+@pytest.mark.parametrize(
+    ("family", "message", "kind", "reason"),
+    [
+        ("deepseek", "Insufficient Balance", "unknown_error", "balance"),
+        (
+            "ollama",
+            "you (x) have reached your session usage limit, upgrade for higher limits",
+            "api_error",
+            "daily_limit",
+        ),
+        ("ollama", "Unauthorized", "api_error", "auth"),
+        ("groq", "m is currently over capacity. Please try again and back off", "internal_server_error", "capacity"),
+        ("openai", "The server had an error", "server_error", "server_error"),
+    ],
+)
+def test_words_of_an_error_inside_a_success(family: str, message: str, kind: str, reason: str) -> None:
+    """Spec 4.2: inside a 2xx the phrases are looked at, also where the error's type is a general one."""
+    found = verdict(200, error(message, type=kind), family=family, in_band=True)
+    assert found.reason == reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from zc_notebooks.reliability.rules import AUTH, BALANCE, CONTENT_FILTER, MINUTE, NOT_FOUND, WINDOW, Failures
+from zc_notebooks.reliability.rules import AUTH, BALANCE, CONTENT_FILTER, DAY, MINUTE, NOT_FOUND, WINDOW, Failures
 
 TABLE: Final = Failures(
     codes={"TOO_MANY_TOKENS": WINDOW},
@@ -18,6 +18,8 @@ TABLE: Final = Failures(
         ("update your payment method", BALANCE),
         ("billing limit", BALANCE),
         ("past the per minute request limit", MINUTE),
+        ("api calls / minute", MINUTE),
+        ("api calls / month", DAY),
         ("blocklisted", CONTENT_FILTER),
         ("deny-listed", CONTENT_FILTER),
     ),
