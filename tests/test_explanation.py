@@ -70,6 +70,10 @@ def test_thinking_spans_are_no_text() -> None:
         ("gemini",
          {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": {"a": 1}}}]},
                           "finishReason": "STOP"}]}, {"a": 1}),
+        ("anthropic_messages",
+         {"content": [{"type": "tool_use", "name": "f", "input": {"a": 1}}], "stop_reason": "tool_use"}, {"a": 1}),
+        ("anthropic_messages",
+         {"content": [{"type": "tool_use", "name": "f", "input": {}}], "stop_reason": "tool_use"}, {}),
     ],
 )  # fmt: skip
 def test_tool_calls_as_the_wire_has_them(wire: str, body: dict[str, Any], arguments: Any) -> None:

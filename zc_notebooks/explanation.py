@@ -20,7 +20,7 @@ from zc_notebooks.wire.assemble import parse_arguments
 
 Outcome = Literal["ok", "error", "truncated"]
 _OBJECT_ARGUMENTS = frozenset({"gemini", "ollama"})
-"""Wires whose tool arguments are JSON objects rather than strings."""
+"""Wires whose tool arguments are JSON objects rather than strings; so are those of Anthropic's whole bodies."""
 
 
 class Explanation(Record, Shown, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ def explain(
     if failure is not None:
         verdict = classify_wire_failure(failure, status=status, headers=lower, family=provider, wire=name, now=now)
         return _failed(verdict, failure.answer, name, now)
-    return _read(answer, name, now)
+    return _read(answer, name, now, objects=_sends_objects(name, raw, stream=stream))
 
 
 def explain_case(case: Mapping[str, Any], *, now: datetime | None = None) -> Explanation:
@@ -176,7 +176,14 @@ def _streamed(body: bytes, headers: Mapping[str, str], name: WireName) -> tuple[
     return end.answer, end.failure
 
 
-def _read(answer: Answer, name: WireName, now: datetime) -> Explanation:
+def _sends_objects(name: WireName, body: bytes, *, stream: bool) -> bool:
+    from zc_notebooks.wire.whole_body import is_event_stream
+
+    whole = not stream and not is_event_stream(body)
+    return name in _OBJECT_ARGUMENTS or (name == "anthropic_messages" and whole)
+
+
+def _read(answer: Answer, name: WireName, now: datetime, *, objects: bool) -> Explanation:
     """A complete answer; one with nothing visible in it is ``empty``."""
     from zc_notebooks.stream_guard.think import is_empty, strip_think
 
@@ -192,7 +199,7 @@ def _read(answer: Answer, name: WireName, now: datetime) -> Explanation:
         reasoning=(answer.reasoning + thought) or None,
         finish_reason=answer.finish_raw,
         usage=_usage(answer),
-        tool_calls=_calls(answer, name),
+        tool_calls=_calls(answer, objects=objects),
         evidence=(Evidence(where="answer", value=answer.finish_raw or "complete", means="complete"),),
         action="the answer is used",
     )
@@ -211,7 +218,7 @@ def _failed(verdict: Verdict, answer: Answer, name: WireName, now: datetime) -> 
         reasoning=answer.reasoning or None,
         finish_reason=answer.finish_raw,
         usage=_usage(answer),
-        tool_calls=_calls(answer, name),
+        tool_calls=_calls(answer, objects=name in _OBJECT_ARGUMENTS),
         evidence=verdict.evidence,
         action=_action(verdict, now),
         verdict=verdict,
@@ -230,11 +237,10 @@ def _usage(answer: Answer) -> Mapping[str, int | None] | None:
     }
 
 
-def _calls(answer: Answer, name: WireName) -> tuple[Mapping[str, Any], ...]:
+def _calls(answer: Answer, *, objects: bool) -> tuple[Mapping[str, Any], ...]:
     """Calls that ran on the provider's side, then those the model wants made."""
     ran = [(call.name, parse_arguments(call.raw), call.raw) for call in answer.pre_executed if call.phase == "call"]
     asked = [(call.name, call.arguments, call.raw) for call in answer.tool_calls]
-    objects = name in _OBJECT_ARGUMENTS
     return tuple(
         {"name": redact(tool), "arguments": parsed if objects and parsed is not None else raw}
         for tool, parsed, raw in (*ran, *asked)
