@@ -328,3 +328,27 @@ def test_no_bytes_raise(body: bytes, cuts: list[int]) -> None:
     """Rubbish is a failure, never an exception and never a success."""
     assert read(OLLAMA, pieces(body, cuts))[1].failure is not None
     assert isinstance(OLLAMA.decode(body, {}), WireFailure)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(json.dumps({**COUNTED, "message": {"content": "Hi"}}, indent=1).encode(), id="on several lines"),
+        pytest.param(b"data: " + lines(says("Hi")) + b"\ndata: " + lines(COUNTED) + b"\n", id="as events"),
+        pytest.param(json.dumps([says("Hi"), COUNTED]).encode(), id="as an array"),
+    ],
+)
+def test_other_framings_of_a_stream(body: bytes) -> None:
+    """What a server in between makes of the lines is read by what comes first, however it is cut."""
+    for size in (1, 7, 1000):
+        end = read(OLLAMA, every(body, size))[1]
+        assert (end.failure, end.answer.text) == (None, "Hi")
+
+
+@pytest.mark.parametrize("body", [b"<html>sign in</html>", b"\n <!doctype html>"])
+def test_a_page_in_place_of_a_stream(body: bytes) -> None:
+    """A page with status 200 is not a cut stream: it is no stream at all."""
+    for size in (1, 1000):
+        failure = read(OLLAMA, every(body, size))[1].failure
+        assert failure is not None
+        assert (failure.kind, "HTML" in failure.detail) == ("not_protocol", True)

@@ -1,10 +1,14 @@
-"""Framing of newline-delimited JSON that arrives in pieces (Ollama): one line out as soon as its end was seen."""
+"""Framing of newline-delimited JSON that arrives in pieces (Ollama): one line out as soon as its end was seen.
+
+A first line that is no whole object is something else that a server in between sent: JSON over several lines, an
+array, server-sent events, a page. :class:`~zc_notebooks.stream_guard.sse.SseFraming` reads that.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from zc_notebooks.stream_guard.sse import MAX_EVENT, Event
+from zc_notebooks.stream_guard.sse import MAX_EVENT, Event, SseFraming
 
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -12,43 +16,73 @@ _BOM: Final = b"\xef\xbb\xbf"
 class NdjsonFraming:
     """Cuts bytes into lines that are not blank, without their ends. Linear time, the memory of one line."""
 
-    __slots__ = ("_first", "_held", "_limit", "foreign", "overflow")
+    __slots__ = ("_held", "_limit", "_other", "_undecided", "overflow")
 
     def __init__(self, limit: int = MAX_EVENT) -> None:
         self._limit = limit
         self._held = bytearray()
-        self._first = True
+        self._undecided = True
+        self._other: SseFraming | None = None
         self.overflow = False
         """A line is larger than the limit; everything after is ignored."""
-        self.foreign: bytearray | None = None
-        """Always ``None``: what is no JSON shows when its line is decoded."""
+
+    @property
+    def foreign(self) -> bytearray | None:
+        """The beginning of a body that is neither JSON nor a stream."""
+        return None if self._other is None else self._other.foreign
 
     @property
     def pending(self) -> bool:
-        """Always false: an unfinished line comes out of :meth:`finish` as it is."""
-        return False
+        """Whether JSON over several lines has begun and not ended; an unfinished line comes out of :meth:`finish`."""
+        return self._other is not None and self._other.pending
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The lines completed by ``chunk``, in order, as events without a name."""
         if self.overflow:
             return []
+        if self._undecided:
+            chunk = self._decide(chunk)
+        if self._other is not None:
+            events = self._other.feed(chunk)
+            self.overflow = self._other.overflow
+            return events
         *ended, rest = chunk.split(b"\n")
         lines: list[Event] = []
         for piece in ended:
             if not self._keep(piece):
                 return lines
-            lines += self.finish()
+            lines += self._line()
         self._keep(rest)
         return lines
 
     def finish(self) -> list[Event]:
         """The last line, when the input ended without a line end."""
-        line = bytes(self._held)
+        return self._line() if self._other is None else self._other.finish()
+
+    def _decide(self, chunk: bytes) -> bytes:
+        """Skips a BOM and blank space; what is left to frame once the first byte, or the first line, has told."""
+        if self._held.startswith(b"{") and b"\n" not in chunk:
+            self._keep(chunk)
+            return b""
+        held = bytes(self._held) + chunk
+        start = held if _BOM.startswith(held) else held.removeprefix(_BOM).lstrip()
+        line, ended, _ = start.partition(b"\n")
+        if start.startswith(b"{") and ended:
+            self._undecided = False
+            if not line.rstrip().endswith(b"}"):
+                self._other = SseFraming(self._limit)
+        elif start and not start.startswith(b"{") and not _BOM.startswith(start):
+            self._undecided = False
+            self._other = SseFraming(self._limit)
         self._held.clear()
-        if self._first:
-            self._first = False
-            line = line.removeprefix(_BOM)
-        line = line.strip()
+        if not self._undecided:
+            return start
+        self._keep(start)
+        return b""
+
+    def _line(self) -> list[Event]:
+        line = bytes(self._held).removeprefix(_BOM).strip()
+        self._held.clear()
         return [(b"", line)] if line else []
 
     def _keep(self, piece: bytes) -> bool:

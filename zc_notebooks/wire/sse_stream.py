@@ -20,7 +20,11 @@ class Framing(Protocol):
     """What cuts bytes into events: :class:`~zc_notebooks.stream_guard.sse.SseFraming`, or lines of JSON."""
 
     overflow: bool
-    foreign: bytearray | None
+
+    @property
+    def foreign(self) -> bytearray | None:
+        """The beginning of a body that is no stream."""
+        ...
 
     @property
     def pending(self) -> bool:
