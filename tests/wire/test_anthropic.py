@@ -452,3 +452,35 @@ def test_response_format() -> None:
 def test_claude_version(model: str, version: tuple[int, int] | None) -> None:
     """The version is read from the name; a date is no minor version."""
     assert claude_version(model) == version
+
+
+CALL = block(0, type="tool_use", id="t1", name="f", input={})
+
+
+@pytest.mark.parametrize("body", [[CALL, delta(type="input_json_delta", partial_json='{"a":1}')]])
+def test_a_call_whose_block_nobody_ended(body: list[bytes]) -> None:
+    """The stop reason ends open blocks; under a token limit a half call in one is dropped."""
+    events, end = read(CLAUDE, [START, *body, ends("tool_use"), END])
+    assert end.failure is None
+    assert [call.arguments for call in end.answer.tool_calls] == [{"a": 1}]
+    assert told(events)[2] == list(end.answer.tool_calls)
+    half = [*HI[:-1], CALL, delta(type="input_json_delta", partial_json='{"a":')]
+    end = end_of(*half, ends("max_tokens"), END)
+    assert (end.failure, end.answer.text, end.answer.tool_calls) == (None, "Hi", ())
+
+
+@pytest.mark.parametrize("index", [b'"index": 0, ', b'"index": null, '])
+def test_blocks_without_an_index(index: bytes) -> None:
+    """A server that gives no index sends one block after the other."""
+    body = [CALL, delta(type="input_json_delta", partial_json='{"a":1}'), stop(0)]
+    odd = [one.replace(b'"index": 0, ', index if index != b'"index": 0, ' else b"") for one in body]
+    odd = [one.replace(b', "index": 0', b"") for one in odd]
+    end = end_of(START, *odd, ends("tool_use"), END)
+    assert [call.arguments for call in end.answer.tool_calls] == [{"a": 1}]
+
+
+def test_content_that_is_text() -> None:
+    """A whole message whose content is a text and no list of blocks."""
+    got = CLAUDE.decode(json.dumps({"type": "message", "content": "Hi", "stop_reason": "end_turn"}).encode(), {})
+    assert isinstance(got, Answer)
+    assert got.text == "Hi"

@@ -395,3 +395,66 @@ def test_images() -> None:
     assert RESPONSES.lacks(asked, to("xai")) == "images in a tool result"
     by_url = ChatRequest(messages=(Message(role="user", parts=(ImagePart(url="https://h.test/i"),)),))
     assert RESPONSES.lacks(by_url, to("lmstudio")) == "images by URL"
+
+
+# -- what came in no event of its own ---------------------------------------------------------------------------------
+
+
+def item(kind: str, value: dict[str, Any]) -> bytes:
+    return event(f"response.output_item.{kind}", output_index=0, item=value)
+
+
+def arguments(kind: str, **fields: str) -> bytes:
+    return event(f"response.function_call_arguments.{kind}", item_id="fc_1", **fields)
+
+
+BEGUN = item("added", call(arguments="", status="in_progress"))
+PIECES = arguments("delta", delta='{"x"') + arguments("delta", delta=":1}")
+WHOLE = arguments("done", arguments='{"x":1}')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(BEGUN + PIECES + WHOLE, id="no item done"),
+        pytest.param(BEGUN + PIECES, id="pieces alone"),
+        pytest.param(BEGUN + WHOLE, id="arguments done alone"),
+        pytest.param(BEGUN + PIECES + item("done", call(arguments="")), id="an item done without arguments"),
+        pytest.param(BEGUN + PIECES + WHOLE + item("done", call()), id="all of it"),
+    ],
+)
+@pytest.mark.parametrize("output", [[], [call()], [call("other", call_id="call_fc_1")]], ids=["none", "same", "new id"])
+def test_a_call_is_told_once_however_it_came(body: bytes, output: list[Any]) -> None:
+    """Behaviour 118: pieces, whole arguments, a done item, the last event: one is enough, and more are one call."""
+    ended = event("response.completed", response=response("completed", output=output))
+    events, end = read(RESPONSES, [body + ended])
+    assert end.failure is None
+    assert [(one.name, one.raw, one.id) for one in end.answer.tool_calls] == [("f", '{"x":1}', "call_fc_1")]
+    assert told(events)[2] == list(end.answer.tool_calls)
+
+
+def test_a_begun_call_of_a_limited_answer_is_none() -> None:
+    """A call that the token limit cut is dropped, also where its item never ended."""
+    why = {"incomplete_details": {"reason": "max_output_tokens"}}
+    ended = event("response.incomplete", response=response("incomplete", **why))
+    end = read(RESPONSES, [text("Hi") + BEGUN + PIECES + ended])[1]
+    assert (end.failure, end.answer.text, end.answer.tool_calls) == (None, "Hi", ())
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_text_and_reasoning_of_done_items(streamed: bool) -> None:
+    """Items that had no deltas are read when they are done; those that had are not read again."""
+    thought = {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "hm"}]}
+    said = message({"type": "output_text", "text": "Hi"})
+    deltas = event("response.reasoning_text.delta", delta="hm"), text("Hi")
+    body = b"".join((deltas[n] if streamed else b"") + item("done", one) for n, one in enumerate((thought, said)))
+    for output in ([], [thought, said]):
+        end = read(RESPONSES, [body + event("response.completed", response=response("completed", output=output))])[1]
+        assert (end.answer.reasoning, end.answer.text) == ("hm", "Hi")
+
+
+def test_a_failed_body_keeps_its_usage() -> None:
+    """The same as in a stream: finish word and usage of a response that failed."""
+    got = RESPONSES.decode(json.dumps(response("failed", error={"code": "server_error"}, usage=RAW_USAGE)).encode(), {})
+    assert isinstance(got, WireFailure)
+    assert (got.answer.finish_raw, got.answer.usage is not None) == ("failed", True)

@@ -136,7 +136,9 @@ class AnthropicReader:
         self._builder.take([call], events)
 
     def release(self, events: list[WireEvent]) -> None:
-        """The stop reason is known: waiting calls are whole, unless a token limit cut the answer."""
+        """The stop reason is known: waiting calls, and blocks nobody ended, are whole unless a token limit cut them."""
+        for index in list(self._blocks):
+            self.stop(index, events)
         truncated = finish_reason(self._builder.finish_raw) == "length"
         whole = [call for call in self._held if not truncated or (call.arguments is not None and call.raw.strip())]
         self._builder.take(whole, events)
@@ -182,11 +184,11 @@ class AnthropicStream(SseStream):
         kind = as_text(value.get("type"))
         if kind == "content_block_delta":
             delta = {key: item for key, item in as_dict(value.get("delta")).items() if isinstance(item, str)}
-            self._delta(msgspec.convert(delta, _Delta), value.get("index"), events)
+            self._delta(msgspec.convert(delta, _Delta), value.get("index") or 0, events)
         elif kind == "content_block_start":
-            self._reader.start(value.get("index"), as_dict(value.get("content_block")), events)
+            self._reader.start(value.get("index") or 0, as_dict(value.get("content_block")), events)
         elif kind == "content_block_stop":
-            self._reader.stop(value.get("index"), events)
+            self._reader.stop(value.get("index") or 0, events)
         elif kind == "message_start":
             self._reader.message(as_dict(value.get("message")), events)
         elif kind == "message_delta":
@@ -224,7 +226,8 @@ def read_message(value: dict[str, Any], builder: AnswerBuilder, events: list[Wir
     """Applies a whole message."""
     reader = AnthropicReader(builder)
     reader.message(value, events)
-    for index, block in enumerate(value.get("content") or ()):
+    content = value.get("content")
+    for index, block in enumerate([{"type": "text", "text": content}] if isinstance(content, str) else content or ()):
         reader.start(index, as_dict(block), events)
         reader.stop(index, events)
     builder.finish(value.get("stop_reason"))
@@ -233,9 +236,9 @@ def read_message(value: dict[str, Any], builder: AnswerBuilder, events: list[Wir
 
 def read_body(value: dict[str, Any], body: bytes, headers: Mapping[str, str]) -> Answer | WireFailure:
     """The answer in a whole body, or the failure it hides."""
-    if error_in(value) or (not isinstance(value.get("content"), list) and looks_like_error(value)):
+    if error_in(value) or (not isinstance(value.get("content"), list | str) and looks_like_error(value)):
         return error_body(value, body)
-    if not isinstance(value.get("content"), list):
+    if not isinstance(value.get("content"), list | str):
         return WireFailure(
             kind="not_protocol", payload=body[:1024].decode("utf-8", "replace"), detail="the body has no content"
         )

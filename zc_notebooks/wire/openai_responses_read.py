@@ -47,9 +47,14 @@ class ResponsesReader:
 
     def __init__(self, builder: AnswerBuilder) -> None:
         self._builder = builder
-        self._arguments: dict[object, str] = {}
+        self._begun: dict[str, dict[str, Any]] = {}
+        """Calls of ours that have begun and not ended, by item id."""
+        self._pieces: dict[str, list[str]] = {}
+        """Their arguments so far."""
         self._done: set[str] = set()
         self._announced: dict[str, int] = {}
+        self._texts = self._thoughts = 0
+        """Pieces of text and reasoning that came with whole items: while there are no others, items are read."""
 
     def text(self, text: object, events: list[WireEvent]) -> None:
         """More text."""
@@ -67,14 +72,18 @@ class ResponsesReader:
         """More of a refusal."""
         self._builder.refuse(as_text(text))
 
-    def arguments(self, item_id: object, text: object) -> None:
-        """The whole arguments of a call, before its item is done."""
-        known = as_text(text)
-        self._arguments[as_text(item_id)] = known
-        self._builder.hidden += CALL_SIZE + len(known)
+    def arguments(self, item_id: object, text: object, *, whole: bool = False) -> None:
+        """A piece of a call's arguments, or all of them, before its item is done."""
+        id_, piece = as_text(item_id), as_text(text)
+        known = self._pieces.setdefault(id_, [])
+        had = sum(map(len, known)) if whole else 0
+        if whole and piece:
+            known.clear()
+        known.append(piece)
+        self._builder.hidden += max(1, len(piece) - had)
 
     def work(self, size: int) -> None:
-        """Something came that is not shown: the beginning of an item of ours, a piece of arguments."""
+        """Something came that is not shown: the beginning of an item of ours."""
         self._builder.hidden += size
 
     def item_added(self, item: dict[str, Any], events: list[WireEvent]) -> None:
@@ -84,6 +93,8 @@ class ResponsesReader:
             name = as_text(item.get("name")) or _SERVER_TOOLS[kind]
             self._announced[id_] = len(self._builder.pre_executed)
             self._pre_executed(PreExecutedTool(phase="call", name=name, id=id_ or None), events)
+        elif kind == "function_call" and id_:
+            self._begun[id_] = item
 
     def item_done(self, item: dict[str, Any], events: list[WireEvent]) -> None:
         """An item is whole: a call of ours is returned, once; a half one (``incomplete``) is none."""
@@ -92,16 +103,31 @@ class ResponsesReader:
         if key and key in self._done:
             return
         self._done.add(key)
-        self._builder.hidden += CALL_SIZE + len(key)
+        self._begun.pop(id_, None)
+        if kind not in ("message", "reasoning"):
+            self._builder.hidden += CALL_SIZE + len(key)
         if kind in _SERVER_TOOLS:
             self._server_tool_done(item, id_, events)
         elif kind == "function_call" and item.get("status") not in ("incomplete", "in_progress"):
-            known = self._arguments.pop(id_, "")
-            arguments = item.get("arguments") or known
-            call = tool_call(as_text(item.get("name")), arguments, id=as_text(item.get("call_id")) or id_)
+            known = "".join(self._pieces.pop(id_, ()))
+            call_id = as_text(item.get("call_id"))
+            if call_id:  # the last event may give its item another id
+                self._begun = {key: one for key, one in self._begun.items() if one.get("call_id") != call_id}
+            call = tool_call(as_text(item.get("name")), item.get("arguments") or known, id=call_id or id_)
             self._builder.hidden += max(0, len(call.raw) - len(known))
             if call.name:
                 self._builder.take([call], events)
+        elif kind == "message" and len(self._builder.text) == self._texts and not self._builder.refusal:
+            self._message_item(item, events)
+            self._texts = len(self._builder.text)
+        elif kind == "reasoning" and len(self._builder.reasoning) == self._thoughts:
+            self._reasoning_item(item, events)
+            self._thoughts = len(self._builder.reasoning)
+
+    def end_calls(self, events: list[WireEvent]) -> None:
+        """The response is whole, so is each call whose item was never said to be done."""
+        for item in list(self._begun.values()):
+            self.item_done({**item, "status": "completed"}, events)
 
     def response(self, response: dict[str, Any], events: list[WireEvent]) -> None:
         """Model, id, usage, and output that came in no event of its own."""
@@ -111,15 +137,17 @@ class ResponsesReader:
         if usage is not None and usage != builder.usage:
             builder.usage = usage
             events.append(usage)
-        output = [as_dict(item) for item in as_list(response.get("output"))]
-        with_text = not builder.text and not "".join(builder.refusal)
+        streamed = {call.id for call in builder.tools}
+        with_text = not builder.text and not builder.refusal
         with_reasoning = not builder.reasoning
-        for item in output:
+        for item in map(as_dict, as_list(response.get("output"))):
             kind = item.get("type")
             if kind == "reasoning" and with_reasoning:
                 self._reasoning_item(item, events)
             elif kind == "message" and with_text:
                 self._message_item(item, events)
+            elif kind == "function_call" and as_text(item.get("call_id")) in streamed:
+                self._begun.pop(as_text(item.get("id")), None)
             elif kind not in ("reasoning", "message"):
                 self.item_added(item, events)
                 self.item_done(item, events)
@@ -209,17 +237,15 @@ class ResponsesStream(SseStream):
         elif kind == "response.refusal.delta":
             reader.refusal(value.get("delta"))
         elif kind == "response.function_call_arguments.done":
-            reader.arguments(value.get("item_id"), value.get("arguments"))
+            reader.arguments(value.get("item_id"), value.get("arguments"), whole=True)
         elif kind == "response.function_call_arguments.delta":
-            reader.work(1)  # kept when they are whole
+            reader.arguments(value.get("item_id"), value.get("delta"))
         elif kind == "response.output_item.added":
             item = as_dict(value.get("item"))
             reader.work(item.get("type") in ("reasoning", "function_call"))
             reader.item_added(item, events)
         elif kind == "response.output_item.done":
-            item = as_dict(value.get("item"))
-            if item.get("type") not in ("message", "reasoning"):
-                reader.item_done(item, events)
+            reader.item_done(as_dict(value.get("item")), events)
         elif kind in ("response.created", "response.in_progress", "response.queued"):
             response = as_dict(value.get("response"))
             self.builder.identify(model=response.get("model"), id=response.get("id"))
@@ -233,6 +259,8 @@ class ResponsesStream(SseStream):
         if word in _UNFINISHED and error is None:
             self.judge.note(evidence)
         elif word in _WHOLE or word in _JUDGED:
+            if word == "completed":
+                self._reader.end_calls(events)
             self.judge.complete(evidence)
         else:
             self.error(to_text({"error": error}) if error is not None else data, evidence)
@@ -241,16 +269,16 @@ class ResponsesStream(SseStream):
 
 def read_response(value: dict[str, Any], body: bytes, headers: Mapping[str, str]) -> Answer | WireFailure:
     """The answer in a whole response, or the failure it hides."""
-    if error_in(value) or (not isinstance(value.get("output"), list) and looks_like_error(value)):
-        return error_body(value, body)
-    if not isinstance(value.get("output"), list):
-        return WireFailure(
-            kind="not_protocol", payload=body[:1024].decode("utf-8", "replace"), detail="the body has no output"
-        )
     builder = AnswerBuilder(headers)
     ResponsesReader(builder).response(value, [])
     word = finish_word(value)
     builder.finish(word)
+    if error_in(value) or (not isinstance(value.get("output"), list) and looks_like_error(value)):
+        return error_body(value, body, builder.answer(whole=False))
+    if not isinstance(value.get("output"), list):
+        return WireFailure(
+            kind="not_protocol", payload=body[:1024].decode("utf-8", "replace"), detail="the body has no output"
+        )
     if word in _UNFINISHED:
         return WireFailure(
             kind="cut", reason="stream_cut", detail=f"the response ends {word}", answer=builder.answer(whole=False)
