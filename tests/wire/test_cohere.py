@@ -413,3 +413,18 @@ def test_no_bytes_raise(body: bytes, cuts: list[int]) -> None:
     """Rubbish is a failure, never an exception and never a success."""
     assert read(COHERE, pieces(body, cuts))[1].failure is not None
     assert isinstance(COHERE.decode(body, {}), WireFailure)
+
+
+def test_a_whole_message_in_place_of_a_stream() -> None:
+    """A server that does not stream although it was asked to; its error is still an error."""
+    message = {"content": [{"type": "text", "text": "Hi"}], "tool_plan": "look"}
+    whole = {"id": "x", "message": message, "finish_reason": "COMPLETE", "usage": TOKENS}
+    events, got = read(COHERE, [json.dumps(whole).encode()])
+    assert got.failure is None
+    assert told(events)[:2] == (got.answer.text, got.answer.reasoning) == ("Hi", "look")
+    assert got.answer == COHERE.decode(json.dumps(whole).encode(), {})
+    failed = json.dumps({**whole, "finish_reason": "ERROR", "error": "down"}).encode()
+    ended, body = read(COHERE, [failed])[1].failure, COHERE.decode(failed, {})
+    for failure in (ended, body):
+        assert isinstance(failure, WireFailure)
+        assert (failure.kind, failure.answer.finish_raw, failure.answer.text) == ("error_body", "ERROR", "Hi")

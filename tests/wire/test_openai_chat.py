@@ -477,3 +477,82 @@ def test_events_are_those_of_the_chunk() -> None:
     decoder = CHAT.decoder({}, anthropic_completion="stop_reason")
     got: list[list[WireEvent]] = [decoder.feed(one) for one in (say("<think>a"), b": x\n\n", say("</think>b"), STOP)]
     assert got == [[Text(text="<think>a")], [], [Text(text="</think>b")], []]
+
+
+# -- what servers forget ----------------------------------------------------------------------------------------------
+
+ONE, TWO = '{"n":1}', '{"n":2}'
+
+
+@pytest.mark.parametrize("ids", [("a", "b"), ("a", "a"), ("", ""), (None, None)])
+@pytest.mark.parametrize("index", [None, 0])
+@pytest.mark.parametrize("names", [("f", "f"), ("f", "g")])
+def test_whole_calls_stay_apart(ids: tuple[Any, Any], index: int | None, names: tuple[str, str]) -> None:
+    """Calls that come whole are as many as were sent, whatever ids and places a server gives them (spec wire 3.1)."""
+    calls = [tool(raw, id=id_, index=index, name=name) for id_, raw, name in zip(ids, (ONE, TWO), names, strict=True)]
+    whole = CHAT.decode(body({"content": None, "tool_calls": calls}, "tool_calls"), {})
+    apart = end_of(*(chunk({"tool_calls": [call]}) for call in calls), chunk(finish="tool_calls"), DONE).answer
+    together = end_of(chunk({"tool_calls": calls}, "tool_calls"), DONE).answer
+    for answer in (whole, apart, together):
+        assert isinstance(answer, Answer)
+        assert [(call.name, call.raw) for call in answer.tool_calls] == [*zip(names, (ONE, TWO), strict=True)]
+
+
+def test_a_call_said_twice_is_one() -> None:
+    """A server that repeats a whole call, and one that tells the whole message once more at its end (MiniMax)."""
+    call = tool(ONE, id="a", index=0, name="f")
+    message = {"index": 0, "message": {"content": "", "reasoning_content": "hm", "tool_calls": [call]}}
+    ended = event({"choices": [message | {"finish_reason": "tool_calls"}]})
+    thought = chunk({"reasoning_content": "hm"})
+    for stream in ([chunk({"tool_calls": [call]}), chunk({"tool_calls": [call]}, "tool_calls")],
+                   [thought, chunk({"tool_calls": [call]}), ended], [thought, ended]):  # fmt: skip
+        answer = end_of(*stream).answer
+        assert ([one.raw for one in answer.tool_calls], answer.reasoning) in (([ONE], ""), ([ONE], "hm"))
+
+
+def test_a_refusal_that_was_cut_is_cut() -> None:
+    """Spec 8.2: the end of file without a signal is a truncation, whatever came before it."""
+    failure = end_of(chunk({"refusal": "I can"})).failure
+    assert failure is not None
+    assert (failure.kind, failure.reason) == ("cut", "stream_cut")
+
+
+def test_usage_beside_an_error_of_a_whole_body() -> None:
+    """What a failing body says of finish word, usage and text is kept, as in a stream."""
+    known = {"usage": usage(5, 1)}
+    choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "error"}
+    for raw in ({"choices": [choice], "error": {"code": 502}}, {"choices": [choice | {"error": {"code": 502}}]}):
+        got = CHAT.decode(json.dumps(raw | known).encode(), {})
+        assert isinstance(got, WireFailure)
+        answer = got.answer
+        assert (got.kind, answer.text, answer.finish_raw) == ("error_body", "Hi", "error")
+        assert answer.usage == Usage(input_tokens=5, output_tokens=1)
+
+
+def test_every_cut_of_a_whole_body_is_a_cut() -> None:
+    """Also where the last byte that came is a closing brace of something inside."""
+    raw = body({"content": "a [1] {x}", "tool_calls": [tool(ONE, id="a", name="f")]}, "stop", usage=usage(1, 1))
+    for stop in range(1, len(raw)):
+        got = CHAT.decode(raw[:stop], {})
+        assert isinstance(got, WireFailure)
+        assert (got.kind, got.reason) == ("cut", "stream_cut")
+
+
+@pytest.mark.parametrize("before", [b": keep-alive\n\n", b": one\n: two\n", b"\n: x\n\n\n"])
+def test_comments_before_json(before: bytes) -> None:
+    """Comments that keep a connection open come before a whole body, a whole body for a stream, and a bare error."""
+    whole = before + body({"content": "Hi"}, "stop")
+    got = CHAT.decode(whole, {})
+    assert isinstance(got, Answer)
+    assert (got.text, end_of(whole).answer.text) == ("Hi", "Hi")
+    for start in (before, before + HI):
+        failure = end_of(start, b'{"error": {"message": "overloaded"}}').failure
+        assert failure is not None
+        assert failure.kind == "error_body"
+
+
+def test_problem_json_in_a_stream() -> None:
+    """A status in place of an error object (NVIDIA) is an error."""
+    failure = end_of(event({"status": 429, "title": "Too Many Requests"})).failure
+    assert failure is not None
+    assert failure.kind == "error_body"

@@ -44,6 +44,11 @@ def frame(chunks: Iterable[bytes], *, limit: int = MAX_EVENT) -> list[tuple[byte
         pytest.param(b"data: a\n\ndata: b", [(b"", b"a"), (b"", b"b")], id="pending at the end"),
         pytest.param(b"data: a\n\ndata: b\n", [(b"", b"a"), (b"", b"b")], id="pending with its line end"),
         pytest.param(b'{"error":{}}', [(b"", b'{"error":{}}')], id="bare object"),
+        pytest.param(b': wait\n\n{"error":{}}', [(b"", b'{"error":{}}')], id="bare object behind a comment"),
+        pytest.param(b': wait\n{\n"error": {}\n}\n', [(b"", b'{\n"error": {}\n}')], id="bare object on several lines"),
+        pytest.param(
+            b"data: a\n\n{}\n\ndata: b\n\n", [(b"", b"a"), (b"", b"{}"), (b"", b"b")], id="bare object between"
+        ),
         pytest.param(
             b'\xef\xbb\xbf\n[{"a":1},\n{"b":"}"}]\n', [(b"", b'{"a":1}'), (b"", b'{"b":"}"}')], id="bare array"
         ),

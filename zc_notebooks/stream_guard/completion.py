@@ -114,7 +114,7 @@ def judge_finish(builder: AnswerBuilder, *, ended: bool = True) -> WireFailure |
     """
     decided = finish_failure(builder.finish_raw)
     refusal = "".join(builder.refusal)
-    if decided is None and refusal and not builder.tools and not "".join(builder.text).strip():
+    if decided is None and ended and refusal and not builder.tools and not "".join(builder.text).strip():
         decided = ("content_filter", "refusal")
     half = builder.half if ended and finish_reason(builder.finish_raw) != "length" else None
     if decided is None and half is None:

@@ -1,7 +1,8 @@
 """Server-sent events out of bytes that arrive in pieces (spec wire 3.0), framed only, in linear time.
 
 What comes first decides: ``{`` or ``[`` is bare JSON under a stream's content-type (each object is one event),
-``<`` or ``"`` is not a stream at all, everything else is SSE. Nothing is decoded here, so a character split over two
+``<`` or ``"`` is not a stream at all, everything else is SSE. Bare JSON between its events (an error behind comments
+or behind half an answer) is an event as well. Nothing is decoded here, so a character split over two
 chunks, invalid UTF-8 and NUL bytes do no harm.
 """
 
@@ -166,7 +167,10 @@ def parse_block(block: bytes) -> Event | None:
             return head[6:].strip(), value
     name = b""
     data: list[bytes] = []
-    for line in block.split(b"\n"):
+    lines = [line for line in block.split(b"\n") if line and not line.startswith(b":")]
+    if lines and lines[0].startswith(b"{"):
+        return name, b"\n".join(lines)
+    for line in lines:
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":

@@ -93,13 +93,19 @@ class _Slot:
         self.pieces: list[str] = []
         self.signature: str | None = None
 
+    def whole(self) -> bool:
+        """Whether its arguments are an object by now."""
+        raw = "".join(self.pieces)
+        return bool(raw.strip()) and parse_arguments(raw) is not None
+
 
 class ToolCallAssembler:
     """Collects the deltas of tool calls, whatever keys a server forgets.
 
     A delta belongs to the call with its ``index``; without one to the call with its ``id``; without either to its
     place in a list of several, else to the last call. A new id together with a name at an index in use is a new
-    call (servers that send every call at index 0).
+    call (servers that send every call at index 0); so is a name with arguments where those of the call before are
+    whole (servers that give every call the same id, or none). A whole call said twice is one.
     """
 
     __slots__ = ("_slots",)
@@ -127,11 +133,15 @@ class ToolCallAssembler:
         before = len(self._slots)
         id_text = id if isinstance(id, str) else ""
         name_text = name if isinstance(name, str) else ""
+        piece = "" if arguments is None else arguments if isinstance(arguments, str) else to_text(arguments)
         slot = self._find(index, id_text, name_text, place)
+        if name_text and slot.pieces and piece.strip() and slot.whole():
+            if (slot.id, slot.name, "".join(slot.pieces)) == (id_text, name_text, piece):
+                return 0
+            slot = self._new(index)
         slot.id = slot.id or id_text
         slot.name = slot.name or name_text
         slot.signature = slot.signature or signature
-        piece = "" if arguments is None else arguments if isinstance(arguments, str) else to_text(arguments)
         if piece:
             slot.pieces.append(piece)
         return len(piece) + (len(self._slots) - before) * (CALL_SIZE + len(id_text) + len(name_text))

@@ -44,12 +44,14 @@ class CohereWire:
         if isinstance(opened, WireFailure):
             return opened
         message = opened.get("message")
+        builder = AnswerBuilder(headers)
+        if isinstance(message, dict):
+            _read(opened, message, builder, [])
         if error_in(opened) or (not isinstance(message, dict) and looks_like_error(opened)):
-            return error_body(opened, body)
+            return error_body(opened, body, builder.answer(whole=False))
         if not isinstance(message, dict):
             payload = body[:MAX_PAYLOAD].decode("utf-8", "replace")
             return WireFailure(kind="not_protocol", payload=payload, detail="the body has no message")
-        builder = _read(opened, message, headers)
         return judge_finish(builder) or builder.answer()
 
     def decoder(self, headers: Mapping[str, str], *, anthropic_completion: AnthropicCompletion) -> StreamDecoder:  # noqa: ARG002 (the protocol's)
@@ -57,22 +59,18 @@ class CohereWire:
         return CohereStream(headers)
 
 
-def _read(body: dict[str, Any], message: dict[str, Any], headers: Mapping[str, str]) -> AnswerBuilder:
-    builder = AnswerBuilder(headers)
+def _read(body: dict[str, Any], message: dict[str, Any], builder: AnswerBuilder, events: list[WireEvent]) -> None:
+    """Applies a whole message."""
     builder.identify(id=body.get("id"))
     builder.finish(body.get("finish_reason"))
-    builder.usage = cohere_usage(body.get("usage"))
     content = message.get("content")
-    builder.text.append(as_text(content))
-    for part in as_list(content):
-        builder.text.append(as_text(as_dict(part).get("text")))
-        builder.reasoning.append(as_text(as_dict(part).get("thinking")))
-    builder.reasoning.append(as_text(message.get("tool_plan")))  # after the thinking, as in a stream
+    _content([{"text": content}] if isinstance(content, str) else as_list(content), builder, events)
+    _reasoning(message.get("tool_plan"), builder, events)  # after the thinking, as in a stream
     calls = ToolCallAssembler()
     for place, call in enumerate(as_list(message.get("tool_calls"))):
         _call_delta(calls, place, as_dict(call))
-    builder.take(calls.calls(truncated=finish_reason(builder.finish_raw) == "length"), [])
-    return builder
+    builder.take(calls.calls(truncated=finish_reason(builder.finish_raw) == "length"), events)
+    _usage(body.get("usage"), builder, events)
 
 
 class CohereStream(SseStream):
@@ -87,8 +85,14 @@ class CohereStream(SseStream):
     def on_object(self, value: dict[str, Any], data: bytes, events: list[WireEvent]) -> None:
         """One event; citations and starts and ends of blocks say nothing."""
         kind = as_text(value.get("type"))
-        if error_in(value) or (not kind and looks_like_error(value)):
+        whole = value.get("message") if not kind else None  # in place of a stream
+        if isinstance(whole, dict):
+            _read(value, whole, self.builder, events)
+        if error_in(value) or (not kind and not isinstance(whole, dict) and looks_like_error(value)):
             self.error(data)
+            return
+        if isinstance(whole, dict):
+            self.judge.complete("whole message", last=True)
             return
         delta = as_dict(value.get("delta"))
         if kind == "message-end":
@@ -97,26 +101,14 @@ class CohereStream(SseStream):
         message = as_dict(delta.get("message"))
         self.builder.identify(id=value.get("id"))
         if kind.startswith("content-"):
-            self._content(message.get("content"), events)
+            content = message.get("content")
+            _content(content if isinstance(content, list) else [content], self.builder, events)
         elif kind == "tool-plan-delta":
-            self._reasoning(message.get("tool_plan"), events)
+            _reasoning(message.get("tool_plan"), self.builder, events)
         elif kind.startswith("tool-call-"):
             calls = message.get("tool_calls")
             for call in calls if isinstance(calls, list) else [calls]:
                 self.builder.hidden += _call_delta(self._calls, value.get("index"), as_dict(call))
-
-    def _content(self, content: object, events: list[WireEvent]) -> None:
-        for part in content if isinstance(content, list) else [content]:
-            text = as_text(as_dict(part).get("text"))
-            if text:
-                self.builder.text.append(text)
-                events.append(Text(text=text))
-            self._reasoning(as_dict(part).get("thinking"), events)
-
-    def _reasoning(self, text: object, events: list[WireEvent]) -> None:
-        if isinstance(text, str) and text:
-            self.builder.reasoning.append(text)
-            events.append(Reasoning(text=text))
 
     def _end(self, delta: dict[str, Any], events: list[WireEvent]) -> None:
         word = delta.get("finish_reason")
@@ -125,12 +117,31 @@ class CohereStream(SseStream):
         calls = self._calls.calls(truncated=finish_reason(self.builder.finish_raw) == "length")
         if not self.builder.tools:
             self.builder.take(calls, events)
-        tokens = cohere_usage(delta.get("usage"))
-        if tokens is not None:
-            self.builder.usage = tokens
-            events.append(tokens)
+        _usage(delta.get("usage"), self.builder, events)
         if error_in(delta):
             self.error(to_text({name: delta[name] for name in ("finish_reason", "error") if name in delta}))
+
+
+def _content(parts: list[Any], builder: AnswerBuilder, events: list[WireEvent]) -> None:
+    for part in parts:
+        text = as_text(as_dict(part).get("text"))
+        if text:
+            builder.text.append(text)
+            events.append(Text(text=text))
+        _reasoning(as_dict(part).get("thinking"), builder, events)
+
+
+def _reasoning(text: object, builder: AnswerBuilder, events: list[WireEvent]) -> None:
+    if isinstance(text, str) and text:
+        builder.reasoning.append(text)
+        events.append(Reasoning(text=text))
+
+
+def _usage(raw: object, builder: AnswerBuilder, events: list[WireEvent]) -> None:
+    tokens = cohere_usage(raw)
+    if tokens is not None:
+        builder.usage = tokens
+        events.append(tokens)
 
 
 def _call_delta(calls: ToolCallAssembler, index: object, call: dict[str, Any]) -> int:

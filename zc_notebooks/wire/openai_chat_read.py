@@ -178,8 +178,7 @@ class ChatReader:
             if choice.delta is not None:
                 self._delta(choice.delta, events)
             elif choice.message is not None:
-                if not builder.text:
-                    self._delta(choice.message, events)
+                self._message(choice.message, events)
             elif choice.text:
                 builder.text.append(choice.text)
                 events.append(Text(text=choice.text))
@@ -191,7 +190,16 @@ class ChatReader:
             self._usage(chunk, events)
         return finished
 
-    def _delta(self, delta: _Delta, events: list[WireEvent]) -> None:
+    def _message(self, message: _Delta, events: list[WireEvent]) -> None:
+        """A whole message: what a body has, and what some servers say once more at the end of a stream."""
+        builder = self._builder
+        if builder.text or len(self._tools):
+            return
+        if builder.reasoning:
+            message.reasoning_content = message.reasoning = message.reasoning_details = None
+        self._delta(message, events, whole=True)
+
+    def _delta(self, delta: _Delta, events: list[WireEvent], *, whole: bool = False) -> None:
         builder = self._builder
         thought = delta.reasoning_content or delta.reasoning
         if not thought and delta.reasoning_details:
@@ -207,18 +215,18 @@ class ChatReader:
         if delta.refusal:
             builder.refuse(delta.refusal)
         if delta.tool_calls:
-            self._tool_calls(delta.tool_calls)
+            self._tool_calls(delta.tool_calls, whole=whole)
         if delta.function_call is not None:
             call = delta.function_call
             builder.hidden += self._tools.delta(index=-1, name=call.name, arguments=call.arguments)
 
-    def _tool_calls(self, calls: list[_ToolDelta]) -> None:
+    def _tool_calls(self, calls: list[_ToolDelta], *, whole: bool) -> None:
         several = len(calls) > 1
         for place, call in enumerate(calls):
             function = call.function or _Function()
             google = as_dict((call.extra_content or {}).get("google"))
             self._builder.hidden += self._tools.delta(
-                index=call.index,
+                index=("whole", place) if whole else call.index,
                 id=call.id,
                 name=function.name,
                 arguments=function.arguments,
@@ -320,7 +328,7 @@ def read_completion(value: dict[str, Any], body: bytes, headers: Mapping[str, st
     """The answer in a whole completion, or the failure it hides."""
     choices = value.get("choices")
     if error_in(value) or (not isinstance(choices, list) and looks_like_error(value)):
-        return error_body(value, body)
+        return error_body(value, body, _read(loose_chunk(value), headers).answer(whole=False))
     if not isinstance(choices, list):
         return WireFailure(
             kind="not_protocol", payload=body[:1024].decode("utf-8", "replace"), detail="the body has no choices"
@@ -328,13 +336,23 @@ def read_completion(value: dict[str, Any], body: bytes, headers: Mapping[str, st
     chunk = loose_chunk(value)
     hidden = next((choice.error for choice in chunk.choices or () if choice.error not in _NO_ERROR), None)
     if hidden is not None:
-        return WireFailure(kind="error_body", payload=to_text({"error": hidden}), detail="an error in a choice")
+        return WireFailure(
+            kind="error_body",
+            payload=to_text({"error": hidden}),
+            detail="an error in a choice",
+            answer=_read(chunk, headers).answer(whole=False),
+        )
     return _answer(chunk, headers)
 
 
 def _answer(chunk: Chunk, headers: Mapping[str, str]) -> Answer | WireFailure:
+    builder = _read(chunk, headers)
+    return judge_finish(builder) or builder.answer()
+
+
+def _read(chunk: Chunk, headers: Mapping[str, str]) -> AnswerBuilder:
     builder = AnswerBuilder(headers)
     reader = ChatReader(builder)
     reader.apply(chunk, [])
     reader.release([])
-    return judge_finish(builder) or builder.answer()
+    return builder

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from zc_notebooks.chat import WireFailure
+from zc_notebooks.chat import Answer, WireFailure
 from zc_notebooks.stream_guard.completion import MAX_PAYLOAD
+from zc_notebooks.wire.half_calls import is_cut
 from zc_notebooks.wire.loose_json import BROKEN, as_dict, parse
 
 _BOM: Final = b"\xef\xbb\xbf"
 _SSE_STARTS: Final = (b"data:", b"event:", b":", b"error:", b"id:", b"retry:")
+_NOTHING: Final = Answer()
 _ERROR_KEYS: Final = ("message", "msg", "detail", "errors", "error_message", "error_code", "error_msg")
 
 
@@ -36,7 +38,7 @@ def open_object(body: bytes) -> dict[str, Any] | WireFailure:
 
 
 def _not_json(text: bytes, payload: str) -> WireFailure:
-    if text[:1] in b"{[" and text[-1:] not in b"}]":
+    if is_cut(payload if len(text) <= MAX_PAYLOAD else text.decode("utf-8", "replace")):
         return WireFailure(
             kind="cut", reason="stream_cut", payload=payload, detail="the JSON body ends early: response truncated"
         )
@@ -67,12 +69,16 @@ def failing_base_resp(value: object) -> bool:
 
 
 def looks_like_error(value: dict[str, Any]) -> bool:
-    """The same, or a flat error: a message of a usual name in an object that has nothing of the protocol."""
-    return error_in(value) or any(value.get(key) for key in _ERROR_KEYS)
+    """The same, or a flat error: a usual name, or a status (problem+json), in an object that has nothing else."""
+    status = value.get("status")
+    problem = isinstance(status, int) and not isinstance(status, bool) and status >= 400  # noqa: PLR2004
+    return error_in(value) or problem or any(value.get(key) for key in _ERROR_KEYS)
 
 
-def error_body(value: dict[str, Any], body: bytes) -> WireFailure:
-    """The failure of a 2xx whose JSON is an error, with the body as it stood."""
+def error_body(value: dict[str, Any], body: bytes, answer: Answer = _NOTHING) -> WireFailure:
+    """The failure of a 2xx whose JSON is an error, with the body as it stood and what of an ``answer`` is beside it."""
     payload = body.strip()[:MAX_PAYLOAD].decode("utf-8", "replace")
     where = "error" if value.get("error") is not None else "body"
-    return WireFailure(kind="error_body", payload=payload, detail=f"a 2xx response whose {where} is a failure")
+    return WireFailure(
+        kind="error_body", payload=payload, detail=f"a 2xx response whose {where} is a failure", answer=answer
+    )
