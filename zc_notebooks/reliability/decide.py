@@ -12,7 +12,7 @@ from zc_notebooks.reliability import phrases
 from zc_notebooks.reliability.answer import TOO_MANY, Answer, stands_for
 from zc_notebooks.reliability.failure_body import Found
 from zc_notebooks.reliability.families import ANYONE
-from zc_notebooks.reliability.periods import LONG_S, header_period, impossible, period_of, zero_limit
+from zc_notebooks.reliability.periods import LONG_S, header_period, impossible, period_of, without_advice, zero_limit
 from zc_notebooks.reliability.reset_time import retry_after
 from zc_notebooks.reliability.rules import (
     AUTH,
@@ -210,7 +210,7 @@ def _limits(answer: Answer) -> Decision | None:
     if named is not None:
         return named
     for found in answer.body.messages or answer.body.titles:
-        hit = phrases.limits(found.low)
+        hit = phrases.limits(without_advice(found.low))
         if hit:
             named = None if answer.limited else _period_words(answer)
             return named or _by_header(answer, _phrase(found), hit[0], long=hit[1] is DAY)
@@ -219,7 +219,7 @@ def _limits(answer: Answer) -> Decision | None:
 
 def _period_words(answer: Answer) -> Decision | None:
     kind = answer.headers.get("x-ratelimit-type", "")
-    lows = [found.low for found in answer.body.messages]
+    lows = [without_advice(found.low) for found in answer.body.messages]
     lows += [found.low for found in answer.body.codes if not found.low.isdigit()]
     if kind:
         lows.append(kind.lower())

@@ -31,6 +31,11 @@ _UNIT_FORMS: Final = {
 }
 _LONG_WORDS: Final = (
     "byday",
+    "a day",
+    "each day",
+    "every day",
+    "for today",
+    "tomorrow",
     "daily",
     "weekly",
     "monthly",
@@ -85,6 +90,17 @@ _TOKENS: Final = (
     re.compile(r"(?:> |<= )([\d,]{2,12})"),
     re.compile(r"(?:allowed (?:length )?\(|token limit: ?|max size: ?|limit is |limit:? ?|\[1, ?)([\d,]{2,12})"),
 )
+
+
+_ADVICE = re.compile(
+    r"\b(?:upgrade|subscribe|purchase|buy|to unlock|add \d{1,6} credits|add credits|need more|for \$\d)[^.!?\n]{0,300}"
+)
+_ADVISES: Final = ("upgrade", "subscribe", "purchase", "buy", "unlock", "credits", "need more", "$")
+
+
+def without_advice(low: str) -> str:
+    """A message without what it says of other plans: "upgrade for 1,000 requests per day" is no limit that was hit."""
+    return _ADVICE.sub(" ", low) if any(word in low for word in _ADVISES) else low
 
 
 class Impossible(Record, frozen=True, kw_only=True):

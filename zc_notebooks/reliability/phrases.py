@@ -30,6 +30,8 @@ _CONTEXT_FORMS: Final = (
     re.compile(r"tokens`? ?\+ ?`?max_(?:new_)?tokens`? must be"),
     re.compile(r"input token count.{0,40}exceeds the maximum"),
     re.compile(r"(?:input|prompt|request) \(\d+ tokens\) (?:is|exceeds)"),
+    re.compile(r"exceed(?:s|ed|ing)? (?:\w+ ){0,3}context (?:length|window|size|limit)"),
+    re.compile(r"(?:prompt|input)\b.{0,40}\btokens\b.{0,20}\bexceeds? .{0,20}\blimit"),
     re.compile(r"inputs`? must have less than \d+ tokens"),
     re.compile(r"\(\d+\) >= n_ctx"),
 )
@@ -66,7 +68,7 @@ def unreached(low: str) -> Hit | None:
 def context(low: str) -> Hit | None:
     """Longer than the model's window."""
     hit = _find(low, CONTEXT)
-    if hit or ("token" not in low and "n_ctx" not in low):
+    if hit or ("token" not in low and "context" not in low and "n_ctx" not in low):
         return hit
     for form in _CONTEXT_FORMS:
         match = form.search(low)

@@ -29,7 +29,7 @@ _WAITING_HELPS: Final = frozenset(
 _LIMITS: Final = frozenset({"minute_limit", "daily_limit", "token_daily_limit"})
 _FALSE_DAY_S: Final = 600.0
 """On a quota that ends at a known midnight a shorter wait than this is the minute's (Gemini says 57 s)."""
-_RPM = re.compile(r"max rpm: ?(\d{1,5})")
+_RPM = re.compile(r"max (?:rpm|request(?: per minute reached)?): ?(\d{1,5})")
 _OTHER_CALENDAR = re.compile(r"week|month|每周|每月|本周|本月|小时|\d ?h(?:ours?)?\b")
 
 
