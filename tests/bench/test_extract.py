@@ -37,6 +37,26 @@ from zc_notebooks.bench.extract import Rule, extract, is_json
         ("ANSWER:\n\n- a\n\n- b", "- a\n- b"),
         ("ANSWER:\n- a\nb", "- a"),
         ("ANSWER: a\n- b\n- c", "a"),
+        ("ANSWER:\n・a\n・b", "・a\n・b"),
+        ("答え：\n1番目：a\n2番目：b", "1番目：a\n2番目：b"),
+        ("ANSWER:\n```\n12.5\n```\nDone.", "12.5"),
+        ("ANSWER: ```text\n12.5\n```", "12.5"),
+        ("ANSWER:\n```\na\nb\n```", "a\nb"),
+        ("```\nANSWER: 12.5\n```", "12.5"),
+        ("ANSWER:\n\n$$\n\\boxed{12.5}\n$$", "12.5"),
+        ("ANSWER:\n\\[\n12.5\n\\]", "12.5"),
+        ("ANSWER: \\[12.5\\]", "12.5"),
+        ("ANSWER: $$12.5$$", "12.5"),
+        ("ANSWER: \\boxed{12.5}.", "12.5."),
+        ("ANSWER: $\\boxed{12.5 \\text{ kg}}$", "12.5  kg"),
+        ("ANSWER: \\boxed{12.5} kg", "12.5 kg"),
+        ("ANSWER: \\textbf{12.5}", "12.5"),
+        ("*ANSWER: 12.5*", "12.5"),
+        ("__ANSWER: 12.5__", "12.5"),
+        ("最終的な答え：12.5", "12.5"),
+        ("ANSWER: `a`, `b`", "`a`, `b`"),
+        ("ANSWER: **a** **b**", "**a** **b**"),
+        ("ANSWER:\n```\n12.5", None),
         ("<think>ANSWER: 1</think>ANSWER: 12.5", "12.5"),
         ("12.5", None),
         ("The answer is 12.5", None),
@@ -61,6 +81,9 @@ def test_the_last_line_with_the_mark(text: str, answer: str | None) -> None:
         ("```python\na", "code", None),
         ("```a\n```b\n```", "code", "```b\n"),
         ("~~~\n```\na\n~~~~", "code", "```\na\n"),
+        ("1. Mended:\n   ```python\n   def f():\n       return 1\n   ```", "code", "def f():\n    return 1\n"),
+        ("- a\n    ```\n    b\n     c\n    ```", "code", "b\n c\n"),
+        ("```python\na\n    ```\nb\n```", "code", "a\n    ```\nb\n"),
         ("a = 1", "code", None),
         ("```\n\n```", "code", None),
         ("<think>```\na\n```</think>", "code", None),
@@ -83,7 +106,37 @@ def test_blocks_json_and_whole_texts(text: str, rule: Rule, answer: str | None) 
 
 
 @pytest.mark.parametrize(
-    "piece", ["```x\n", "~~~\n```\n", "*", "**\n", "ANSWER: ", "> ", "ANSWER:\n\n", "<think>", "`"]
+    ("text", "answer"),
+    [
+        ("```\ndef f(): 1\n```\n```\nprint(f())\n```", "def f(): 1\n"),
+        ("```\ndef f(): 1\n```\n```\ndef f(): 2\n```", "def f(): 2\n"),
+        ("```\nf = lambda: 1\n```\n```\n1\n```", "f = lambda: 1\n"),
+        ("```\nfrom m import f\n```\n```\nf == 1\n```", "from m import f\n"),
+        ("```\ndef ff(): 1\n```\n```\n1\n```", "1\n"),
+    ],
+)
+def test_the_last_block_that_defines_it(text: str, answer: str) -> None:
+    """An example of its use, or what it prints, is no answer; where nothing defines it the last block is."""
+    assert extract(text, "code", defines="f") == answer
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "\\boxed{",
+        "ANSWER: \\boxed{",
+        "ANSWER: $",
+        "ANSWER:\n```\n",
+        "```x\n",
+        "~~~\n```\n",
+        "*",
+        "**\n",
+        "ANSWER: ",
+        "> ",
+        "ANSWER:\n\n",
+        "<think>",
+        "`",
+    ],
 )
 @pytest.mark.parametrize("rule", ["last_line", "code", "json", "whole"])
 def test_a_long_hostile_text_is_read_in_one_pass(piece: str, rule: Rule) -> None:

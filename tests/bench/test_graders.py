@@ -78,6 +78,10 @@ def test_one_number_and_nothing_else(text: str, value: str | None) -> None:
         ("\\approx 11.7\\text{ percent}", "11.7"),
         ("11.7 per cent", "11.7"),
         ("11.7パーセント", "11.7"),
+        ("$11.7$ %", "11.7"),
+        ("$11.7\\%$", "11.7"),
+        ("x_{2} = 11.7", "11.7"),
+        ("x ≈ 11.7%", "11.7"),
         ("約11.7%", "11.7"),
         ("≈ 11.7", "11.7"),
         ("about 11.7%", "11.7"),
@@ -94,6 +98,25 @@ def test_one_number_and_nothing_else(text: str, value: str | None) -> None:
 def test_a_rounded_number_in_a_formula_or_with_about(text: str, value: str | None) -> None:
     """Where the task rounds, "about" is no hedge; a unit has several spellings."""
     assert number(text, ("%",), about=True) == (None if value is None else Decimal(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "value"),
+    [
+        ("時速約12.5km", ("km/h", "km"), "12.5"),
+        ("毎時12.5キロメートル", ("km/h", "キロメートル"), "12.5"),
+        ("12.5 km per hour", ("km/h",), "12.5"),
+        ("12.5 mph", ("km/h", "km"), None),
+        ("9,004円（税込）", ("円", "(税込)"), "9004"),
+        ("税込9,004円", ("円", "税込"), "9004"),
+        ("9,004円（税抜）", ("円", "(税込)"), None),
+        ("$9{,}004$ yen", ("円",), "9004"),
+        ("9,004 dollars", ("円",), None),
+    ],
+)
+def test_words_beside_a_number(text: str, units: tuple[str, ...], value: str | None) -> None:
+    """On either side of it; another unit or another base makes it no answer."""
+    assert number(text, units, about=True) == (None if value is None else Decimal(value))
 
 
 @pytest.mark.parametrize(
@@ -170,6 +193,11 @@ def test_no_text_breaks_the_readers(text: str) -> None:
         "2026年4月5日",
         "２０２６年４月５日（日）",
         "2026年4月5日 日曜日",
+        "2026年4月5日、日曜日",
+        "2026. 4. 5",
+        "2026 April 5",
+        "5-Apr-2026",
+        "on April 5, 2026",
         "令和8年4月5日",
         "二〇二六年四月五日",
         "4月5日",
@@ -287,6 +315,13 @@ def test_every_day_reads_back(value: date) -> None:
         ("深夜13時", None),
         ("7.1", None),
         ("9", None),
+        ("at 7:10 pm", "19:10"),
+        ("19:10 (7:10 pm)", "19:10"),
+        ("7:10 (19:10)", "19:10"),
+        ("9:45（午前）", "09:45"),
+        ("19:10:00", "19:10"),
+        ("19:10 (7:30 pm)", None),
+        ("7:10 pm (7:10 am)", None),
         ("13:65", None),
         ("30:00", None),
         ("13 pm", None),
@@ -412,10 +447,17 @@ GRADED: list[tuple[Grader, str, str]] = [
     (Date(value=date(2026, 4, 5)), "2027-04-05", "wrong"),
     (Time(value="09:45"), "午前9時45分", "correct"),
     (Time(value="09:45"), "21:45", "wrong"),
+    (Time(value="19:10"), "7:10", "wrong"),
+    (Time(value="19:10", twelve=True), "7:10", "correct"),
+    (Time(value="19:10", twelve=True), "07:10", "wrong"),
+    (Time(value="19:10", twelve=True), "7:10 am", "wrong"),
+    (Time(value="00:10", twelve=True), "12:10", "correct"),
     (Time(value="09:45"), "soon", "unparsed"),
     (Moment(value=datetime(2026, 5, 3, 0, 50)), "5月3日（日）の午前0時50分", "correct"),  # noqa: DTZ001
     (Moment(value=datetime(2026, 5, 3, 0, 50)), "May 3, 2026 at 12:50 am", "correct"),  # noqa: DTZ001
     (Moment(value=datetime(2026, 5, 3, 0, 50)), "2026-05-03T00:50", "correct"),  # noqa: DTZ001
+    (Moment(value=datetime(2026, 5, 3, 0, 50)), "5月3日、午前0時50分", "correct"),  # noqa: DTZ001
+    (Moment(value=datetime(2026, 5, 3, 0, 50)), "2026-05-03T00:50:00", "correct"),  # noqa: DTZ001
     (Moment(value=datetime(2026, 5, 3, 0, 50)), "5月2日24時50分", "wrong"),  # noqa: DTZ001
     (Moment(value=datetime(2026, 5, 3, 0, 50)), "5月3日", "unparsed"),  # noqa: DTZ001
     (Items(items=(("a",), ("b", "B君"))), "b, a", "correct"),
@@ -425,6 +467,22 @@ GRADED: list[tuple[Grader, str, str]] = [
     (Items(items=(("a",), ("b",))), "a, b, a", "wrong"),
     (Items(items=(("a",), ("b",))), "a, b, c", "wrong"),
     (Items(items=(("a",), ("b",)), ordered=True), "b, a", "wrong"),
+    (Items(items=(("a",), ("b",)), ordered=True), "a b", "correct"),
+    (Items(items=(("a",), ("b",)), ordered=True), "ab", "correct"),
+    (Items(items=(("a",), ("b",)), ordered=True), "ba", "wrong"),
+    (Items(items=(("a",), ("b",)), ordered=True), "b a", "wrong"),
+    (Items(items=(("a",), ("b",)), ordered=True), "aの次にb", "wrong"),
+    (Items(items=(("a",), ("b",)), ordered=True), "a→bの順", "correct"),
+    (Items(items=(("a",), ("b",)), ordered=True), "①a ②b", "correct"),
+    (Items(items=(("a",), ("b",)), ordered=True), "2番目a、1番目b", "wrong"),
+    (Items(items=(("al",), ("bo",)), ordered=True), "al-bo", "correct"),
+    (Items(items=(("al",), ("bo",))), "al-bo", "wrong"),
+    (Items(items=(("al",), ("bo",))), "albo", "wrong"),
+    (Items(items=(("al",), ("bo",))), "1. al, 2. bo", "correct"),
+    (Items(items=(("al",), ("bo",))), "2. al, 1. bo", "wrong"),
+    (Items(items=(("al",), ("bo",))), "`al`, `bo`", "correct"),
+    (Items(items=(("al",), ("bo",))), "alさんと、bo氏", "correct"),
+    (Items(items=(("al",), ("bo",))), "al or bo", "wrong"),
     (Items(items=(("a",), ("b",))), "a & b", "correct"),
     (Items(items=(("a",), ("b",))), "both a and b", "correct"),
     (Items(items=(("a",), ("b",))), "both", "wrong"),

@@ -252,6 +252,8 @@ def test_the_hook_ends_what_it_meets(wall: dict[str, Any], line: str, event: str
         ("import tempfile\ndef f():\n with tempfile.TemporaryFile() as t: return t.write(b'abc')", 3),
         ("def f(): return (1, [2], {'a': {3}}, None, True, 'あ')", [1, [2], {"a": {"__set__": [3]}}, None, True, "あ"]),
         ("def f(): return {1: 'a'}", {"__pairs__": [[1, "a"]]}),
+        ("import collections\ndef f(): return collections.namedtuple('P', 'x y')(1, 2)", [1, 2]),
+        ("class L(list):\n def __iter__(s): return iter([9])\ndef f(): return L([1])", [1]),
         ("class E:\n def __eq__(s, o): return True\ndef f(): return E()", {"__type__": "E"}),
         ("def f(): return f", {"__type__": "function"}),
         ("print('zc-ffff:[]')\ndef f(): return 1", 1),

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 from jsonschema import SchemaError
 
-from zc_notebooks.bench.extract import INSTRUCTIONS, Language, Rule, extract
+from zc_notebooks.bench.extract import INSTRUCTIONS, Language, Rule
 from zc_notebooks.bench.graders import AnyGrader, Grade, Grader, Json, Setting
 from zc_notebooks.bench.graders.json_schema import validator
 from zc_notebooks.bench.judge import Judge
@@ -120,7 +120,7 @@ class Instance(Record, frozen=True, kw_only=True):
         Raises:
             SandboxMissing: A code task, on a system where code cannot be run safely.
         """
-        answer = extract(text, self.rule)
+        answer = self.grader.answer_in(text)
         if answer is None:
             return Grade(mark="unparsed", why=_NOT_FOUND[self.rule])
         grade = await self.grader.grade(answer, Setting(prompt=self.prompt, judges=judges, judged=judged))

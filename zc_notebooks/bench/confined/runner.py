@@ -79,12 +79,14 @@ def called(function: Any, arguments: list[Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON data by its exact type: a tuple is a list, a set is marked, anything else is its type."""
+    """``value`` as JSON data: a tuple is a list, also one with names; a set is marked; anything else is its type."""
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
-    if kind in (list, tuple):
-        return [plain(item) for item in value]
+    if isinstance(value, list):
+        return [plain(item) for item in list.__iter__(value)]
+    if isinstance(value, tuple):
+        return [plain(item) for item in tuple.__iter__(value)]
     if kind in (set, frozenset):
         return {"__set__": sorted((plain(item) for item in value), key=json.dumps)}
     if kind is dict or kind.__name__ in ("defaultdict", "Counter", "OrderedDict"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from zc_notebooks.bench.extract import Rule
+from zc_notebooks.bench.extract import Rule, extract
 from zc_notebooks.records import Record
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class Grader(Record, frozen=True, kw_only=True, tag_field="type"):
 
     rule: ClassVar[Rule] = "last_line"
     judged_by_model: ClassVar[bool] = False
+
+    def answer_in(self, text: str) -> str | None:
+        """What of a model's output is its answer, or ``None``."""
+        return extract(text, self.rule)
 
     async def grade(self, answer: str, setting: Setting) -> Grade:
         """Grades an extracted answer. Never raises for what an answer says."""

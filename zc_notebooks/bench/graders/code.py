@@ -7,7 +7,7 @@ import builtins
 import math
 from typing import Any, ClassVar
 
-from zc_notebooks.bench.extract import Rule
+from zc_notebooks.bench.extract import Rule, extract
 from zc_notebooks.bench.graders.base import CORRECT, Grade, Grader, Setting, unparsed, wrong
 from zc_notebooks.bench.sandbox import Called, Limits, run_calls
 from zc_notebooks.records import Record
@@ -34,6 +34,10 @@ class Code(Grader, frozen=True, kw_only=True, tag="code"):
     seconds: float = 10.0
 
     rule: ClassVar[Rule] = "code"
+
+    def answer_in(self, text: str) -> str | None:
+        """The last block that defines the function: an example of its use behind it is no answer."""
+        return extract(text, self.rule, defines=self.function)
 
     async def grade(self, answer: str, setting: Setting) -> Grade:
         """Runs the answer in a sandbox, in a thread."""

@@ -26,16 +26,18 @@ _ERAS: Final = {"令和": 2018, "平成": 1988, "昭和": 1925}
 _KANJI: Final = re.compile(r"[〇零一二三四五六七八九十百千]+(?=[年月日時分])")
 _MONTH: Final = "(" + "|".join(f"{name}|{name[:3]}" for name in _MONTHS) + "|sept)"
 _WEEKDAY: Final = re.compile(
-    r"[\s,]*[(（]?\s*([月火水木金土日])(?:曜日?)?\s*[)）]$"
-    r"|[\s,]*([月火水木金土日])曜日?$"
+    r"[\s,、]*[(（]?\s*([月火水木金土日])(?:曜日?)?\s*[)）]$"
+    r"|[\s,、]*([月火水木金土日])曜日?$"
     rf"|[\s,(]*\b({'|'.join(sorted((day for day in _DAYS if day.isascii()), key=len, reverse=True))})\.?\)?$"
     rf"|^({'|'.join(sorted((day for day in _DAYS if day.isascii()), key=len, reverse=True))})\.?[\s,]+"
 )
 _DATES: Final = (
-    re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"),
+    re.compile(r"(?P<y>\d{4})(?P<sign>[-/.]) ?(?P<m>\d{1,2})(?P=sign) ?(?P<d>\d{1,2})"),
+    re.compile(rf"(?P<y>\d{{4}}),?\s+(?P<m>{_MONTH})\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?"),
     re.compile(r"(?:(?P<era>令和|平成|昭和)?(?P<y>\d{1,4}|元)年)?\s*(?P<m>\d{1,2})月\s*(?P<d>\d{1,2})日"),
     re.compile(rf"(?P<m>{_MONTH})\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?"),
     re.compile(rf"(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m>{_MONTH})\.?(?:,?\s+(?P<y>\d{{4}}))?"),
+    re.compile(rf"(?P<d>\d{{1,2}})-(?P<m>{_MONTH})-(?P<y>\d{{4}})"),
 )
 _EITHER: Final = re.compile(r"(?P<a>\d{1,2})(?P<sign>[-/.])(?P<b>\d{1,2})(?:(?P=sign)(?P<y>\d{4}))?")
 _HALVES: Final[Mapping[str, tuple[int, int]]] = {
@@ -53,9 +55,10 @@ _TWELVE: Final = frozenset({"午前", "午後", "am", "pm"})
 """Words of a clock of twelve hours: 13 pm is no time."""
 _TIME: Final = re.compile(
     r"(?:(?P<half>午前|午後|早朝|朝|昼|夕方|深夜|夜|晩|未明|[ap]\.?m\.?)の?)?\s*"
-    r"(?P<h>\d{1,2})(?:(?:[:.](?P<m>\d{2})|時(?:(?P<jm>\d{1,2})分|(?P<jh>半))?))?"
+    r"(?P<h>\d{1,2})(?:(?:[:.](?P<m>\d{2})(?::00)?|時(?:(?P<jm>\d{1,2})分|(?P<jh>半))?))?"
     r"\s*(?P<tail>[ap]\.?m\.?|in the (?:morning|afternoon|evening)|at night)?"
 )
+_TWICE: Final = re.compile(r"([^()]+?)\s*\(([^()]+)\)")
 
 
 def day(text: str, year: int | None = None, *, month_first: bool = False) -> date | None:
@@ -67,7 +70,7 @@ def day(text: str, year: int | None = None, *, month_first: bool = False) -> dat
     """
     if len(text) > LONGEST:
         return None
-    whole = _digits(unquoted(normal(text))).casefold()
+    whole = _digits(unquoted(normal(text))).casefold().removeprefix("on ")
     found = _WEEKDAY.search(whole)
     weekday = next((part for part in found.groups() if part), None) if found else None
     rest = (whole[: found.start()] + whole[found.end() :]).strip() if found else whole
@@ -126,11 +129,16 @@ def minutes(text: str) -> int | None:
     """The one time of day that ``text`` is, in minutes after midnight, or ``None``.
 
     25時 is 1 in the morning, as in a Japanese timetable; 午後12時 and 12 pm are noon, noon and 正午 too; 12 at night is
-    midnight. A word that the hour contradicts makes it no time.
+    midnight. A word that the hour contradicts makes it no time, and so does the same time said again otherwise in
+    brackets that is another one.
     """
     if len(text) > LONGEST:
         return None
-    whole = _digits(unquoted(normal(text))).casefold()
+    whole = _digits(unquoted(normal(text))).casefold().removeprefix("at ")
+    twice = _TWICE.fullmatch(whole)
+    if twice:
+        again = minutes(twice[2]) if twice[2] not in _HALVES else minutes(twice[2] + twice[1])
+        return again if again is not None and minutes(twice[1]) in (again, again - 12 * 60) else None
     if whole in ("noon", "正午", "12 noon"):
         return 12 * 60
     if whole in ("midnight", "午前零時", "深夜零時"):

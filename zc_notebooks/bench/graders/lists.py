@@ -9,11 +9,22 @@ from zc_notebooks.bench.graders.base import CORRECT, Grade, Grader, unparsed, wr
 from zc_notebooks.bench.graders.numerals import kanji_number
 from zc_notebooks.bench.text_forms import folded, normal, unquoted
 
-_SEPARATORS: Final = re.compile(r"[,、;/・&+\n]| and | と |および|及び", re.IGNORECASE)
-_STEPS: Final = re.compile(r"[,、;/・&+\n]| and | と |[-=]*>|[→⇒➡⟶]|,? then | [-–—] |(?<=\b\w)-(?=\w\b)", re.IGNORECASE)
-"""What stands between the members of an order; a bare hyphen only between single letters."""
-_BULLET: Final = re.compile(r"\s*(?:[-*+•‣・]\s*|(\d{1,2})(?:[.)]|\s*、)\s*)(?=\S)")
-_COUNT: Final = re.compile(r"(?:の|、?以上)?\s*\(?(?:の|以上)?(\d{1,2}|[二三四五六七八九十])(?:人|名|社|つ|個)\)?$")
+_WORDS: Final = r"[,、;/・&+|\n]| and | as well as | plus | と |および|及び|そして"
+_SEPARATORS: Final = re.compile(_WORDS, re.IGNORECASE)
+_STEPS: Final = re.compile(
+    _WORDS + r"|[-=]*>|[→⇒➡⟶]|\$?\\(?:long)?(?:to|rightarrow)\b\$?|,? then |次に| [-–] |—|(?<=\b\w)-(?=\w\b)",
+    re.IGNORECASE,
+)
+"""What stands between the members of an order; a bare hyphen between single letters, or between members."""
+_BLANKS: Final = re.compile(r"\s+")
+_HYPHENS: Final = re.compile(r"[\s\-–]+")
+_NUMBER: Final = re.compile(r"(\d{1,2})(?:[.):]\s*|\s+|番目\s*[:はが]?\s*|(?=[^\d\W]))")
+_BULLET: Final = re.compile(r"\s*(?:[-*+•‣・]\s*|(\d{1,2})(?:[.)]|番目\s*[:は]|\s*、)\s*)(?=\S)")
+_COUNT: Final = re.compile(
+    r"(?:の|、?以上)?\s*\(?(?:の|以上|合?計)*(\d{1,2}|[二三四五六七八九十])(?:人|名|社|つ|個)\)?$"
+)
+_ORDER: Final = re.compile(r"^先頭から|の順番?$")
+_HONORIFICS: Final = re.compile(r"(?:さん|様|氏|君)$")
 _BOTH: Final = re.compile(r"both (?:of )?", re.IGNORECASE)
 _REMARK: Final = re.compile(r"\(([^()]*)\)")
 _LONGEST_LIST: Final = 2000
@@ -39,6 +50,7 @@ class Items(Grader, frozen=True, kw_only=True, tag="set"):
         if len(answer) > _LONGEST_LIST:
             return unparsed("too long for a list")
         whole, count = _counted(_one_line(answer))
+        whole = _ORDER.sub("", whole) if self.ordered else whole
         known = self._known()
         members = self._members(whole, known)
         if members is None:
@@ -66,7 +78,9 @@ class Items(Grader, frozen=True, kw_only=True, tag="set"):
         bare = whole[1:-1] if whole[:1] + whole[-1:] in _BRACKETS else whole
         parts = (_STEPS if self.ordered else _SEPARATORS).split(self._without_remarks(bare, known))
         items = [folded(unquoted(item)) for item in parts if item.strip()]
-        return [word for item in items for word in _joined(item, known)] or None
+        blanks = _HYPHENS if self.ordered else _BLANKS
+        words = [word for item in items for word in _joined(item, known, blanks)]
+        return [_named(word, known, place) for place, word in enumerate(words, start=1)] or None
 
     def _without_remarks(self, text: str, known: dict[str, int]) -> str:
         """Without the brackets that say of the member before them what is so."""
@@ -106,6 +120,21 @@ def _counted(text: str) -> tuple[str, int | None]:
     return text[: found.start()], None if value is None else int(value)
 
 
-def _joined(item: str, known: dict[str, int]) -> list[str]:
-    """The members that と joins; in a name it joins nothing."""
-    return [item] if item in known else [unquoted(part) for part in item.split("と")]
+def _joined(item: str, known: dict[str, int], blanks: re.Pattern[str]) -> list[str]:
+    """The members that と joins, or blanks, or nothing where each is one letter; in a name these join nothing."""
+    if _named(item, known) in known:
+        return [item]
+    for parts in (item.split("と"), blanks.split(item), list(item)):
+        words = [unquoted(part) for part in parts if part.strip()]
+        if len(words) > 1 and all(_named(word, known) in known for word in words):
+            return words
+    return [unquoted(part) for part in item.split("と") if part.strip()]
+
+
+def _named(word: str, known: dict[str, int], place: int | None = None) -> str:
+    """The member that is meant: without さん, and without a number in front, which must be its ``place``."""
+    found = _NUMBER.match(word)
+    if found and (place is None or int(found[1]) == place) and word not in known:
+        word = word[found.end() :]
+    bare = _HONORIFICS.sub("", word)
+    return bare if word not in known and bare in known else word

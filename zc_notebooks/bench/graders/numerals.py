@@ -11,6 +11,8 @@ from zc_notebooks.bench.text_forms import normal, unquoted
 
 LONGEST: Final = 200
 """Characters of a text that may be one number, day or time; a longer one is not read."""
+_LAYERS: Final = 3
+"""Words that stand around a number: a unit on either side, and "about"."""
 _PLAIN: Final = re.compile(r"\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?:\.\d+)?|\.\d+")
 _SIGNS: Final = {
     "+": 1,
@@ -27,11 +29,20 @@ _SIGNS: Final = {
 _SAME_UNITS: Final = (
     frozenset({"%", "percent", "per cent", "パーセント"}),
     frozenset({"h", "hr", "hrs", "hour", "hours", "時間"}),
-    frozenset({"kg", "kgs", "kilogram", "kilograms", "kilogramme", "kilogrammes", "キログラム"}),
+    frozenset({"kg", "kgs", "kilo", "kilos", "kilogram", "kilograms", "kilogramme", "kilogrammes", "キログラム"}),
+    frozenset({"円", "yen", "¥", "jpy"}),
+    frozenset(
+        {"km/h", "kmh", "kph", "km/hr", "km per hour", "kilometers per hour", "kilometres per hour"}
+        | {"km/時", "時速", "毎時", "キロ毎時", "キロメートル毎時"}
+    ),
 )
 _ABOUT: Final = re.compile(r"(?:約|およそ|おおよそ|[~≈≒]|(?:about|approximately|approx\.?|roughly|around|ca\.) )\s*")
-_NAMED: Final = re.compile(r"^[a-z](?:_?\d)? ?= ?", re.IGNORECASE)
-_TEX: Final = ((re.compile(r"\\(?:text|mathrm)\{([^{}]*)\}"), r"\1"), (re.compile(r"\\([%$])"), r"\1"))
+_NAMED: Final = re.compile(r"^[a-z](?:_?\d|_\{\d\})? ?(?:= ?|(?=≈))", re.IGNORECASE)
+_TEX: Final = (
+    (re.compile(r"\\(?:text|mathrm)\{([^{}]*)\}"), r"\1"),
+    (re.compile(r"(?<!\\)\$([^$]*)(?<!\\)\$"), r"\1"),
+    (re.compile(r"\\([%$])"), r"\1"),
+)
 _TEX_SPACES: Final = (("{,}", ","), ("\\,", " "), ("\\ ", " "), ("\\approx", "≈"))
 _DIGITS: Final = {sign: value for value, sign in enumerate("〇一二三四五六七八九")} | {"零": 0}
 _SMALL: Final = {"十": 10, "百": 100, "千": 1000}
@@ -52,8 +63,10 @@ def number(text: str, units: Sequence[str] = (), *, kanji: bool = False, about: 
     if len(text) > LONGEST:
         return None
     rest = _NAMED.sub("", unquoted(normal(_untexed(text))), count=1)
-    found = _ABOUT.match(rest.casefold()) if about else None
-    rest = _without_unit(rest[found.end() :] if found else rest, units)
+    for _ in range(_LAYERS):
+        found = _ABOUT.match(rest.casefold()) if about else None
+        about = about and found is None
+        rest = _without_unit(rest[found.end() :] if found else rest, units)
     sign, rest = _signed(rest)
     rest = _without_unit(rest, units)
     if _PLAIN.fullmatch(rest):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Final
 
 from zc_notebooks.bench.graders.base import CORRECT, Grade, Grader, unparsed, wrong
 from zc_notebooks.bench.graders.instants import day, minutes
 from zc_notebooks.bench.graders.numerals import LONGEST, number
 from zc_notebooks.bench.text_forms import normal, unquoted
+
+_TWELVE: Final = re.compile(r"(?:[1-9]|1[0-2])[:.]\d{2}")
+_HALF_A_DAY: Final = 12 * 60
 
 
 class Exact(Grader, frozen=True, kw_only=True, tag="exact"):
@@ -73,13 +78,16 @@ class Time(Grader, frozen=True, kw_only=True, tag="time"):
 
     value: str
     """``HH:MM`` of a 24-hour clock."""
+    twelve: bool = False
+    """Whether 7:10, without a word for the half of the day, may be what a clock of twelve hours shows at 19:10."""
 
     def mark(self, answer: str) -> Grade:
         """Right when the whole answer is that time."""
-        said = minutes(answer)
-        if said is None:
+        said, right = minutes(answer), minutes(self.value)
+        if said is None or right is None:
             return unparsed("not a single time of day")
-        return CORRECT if said == minutes(self.value) else wrong("another time")
+        half = self.twelve and _TWELVE.fullmatch(unquoted(normal(answer))) and (said - right) % _HALF_A_DAY == 0
+        return CORRECT if said == right or half else wrong("another time")
 
 
 class Moment(Grader, frozen=True, kw_only=True, tag="moment"):
@@ -104,7 +112,7 @@ class Moment(Grader, frozen=True, kw_only=True, tag="moment"):
     def _said(self, answer: str) -> tuple[date, int] | None:
         whole = unquoted(normal(answer[: LONGEST + 1]))
         for place in range(1, len(whole)):
-            head, tail = whole[:place].rstrip(" ,Tt"), whole[place:].lstrip(" ,の").removeprefix("at ")
+            head, tail = whole[:place].rstrip(" ,、Tt"), whole[place:].lstrip(" ,、の")
             said = day(head.removesuffix("の"), self.value.year, month_first=self.month_first)
             if said and (clock := minutes(tail)) is not None:
                 return said, clock

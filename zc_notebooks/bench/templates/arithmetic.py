@@ -95,7 +95,7 @@ def average_speed(random: Random, language: Language, level: int) -> Made:
             "whole time, rest included? Round half up to one decimal."
         )
         wordings = [f"{right} km/h", str(right), f"{right}km/h", f"{right} kilometres per hour"]
-    units = ("km/h", "kmh", "km", "時速", "キロメートル毎時", "kilometres per hour", "kilometers per hour")
+    units = ("km/h", "km", "キロメートル", "キロ", "平均")
     return made(
         prompt, Number(value=right, units=units, about=True), language, wordings, _wrong(right, *slips), f"{way} km"
     )

@@ -35,13 +35,11 @@ def late_clock(random: Random, language: Language, level: int) -> Made:
     phrase, right, slip = phrases[level]
     prompt = f'"Be there at {phrase}", she wrote, and meant a time {half}. What does a clock show then?'
     hours, minutes = divmod(right, 60)
-    wordings = [f"{hours:02}:{minutes:02}", f"{(hours - 1) % 12 + 1}:{minutes:02} {'pm' if hours > 11 else 'am'}"]  # noqa: PLR2004
-    wrong = [
-        f"{slip // 60:02}:{slip % 60:02}",
-        f"{(hours + 12) % 24:02}:{minutes:02}",
-        f"{(hours + 1) % 24:02}:{minutes:02}",
-    ]
-    return made(prompt, Time(value=wordings[0]), "en", wordings, wrong)
+    halves = ("am", "pm") if hours < 12 else ("pm", "am")  # noqa: PLR2004
+    short = f"{(hours - 1) % 12 + 1}:{minutes:02}"
+    wordings = [f"{hours:02}:{minutes:02}", f"{short} {halves[0]}", short]
+    wrong = [f"{slip // 60:02}:{slip % 60:02}", f"{short} {halves[1]}", f"{(hours + 1) % 24:02}:{minutes:02}"]
+    return made(prompt, Time(value=wordings[0], twelve=True), "en", wordings, wrong)
 
 
 def _late_clock_ja(random: Random, level: int) -> Made:

@@ -13,6 +13,15 @@ from zc_notebooks.bench.extract import Language
 from zc_notebooks.bench.graders import Json, Number
 from zc_notebooks.bench.templates.made import Known, Made, made
 
+WITH_TAX: Final = (
+    *("税込", "(税込)", "税込合計", "消費税込み", "(消費税込み)"),
+    *(
+        f"{left}{words}{right}"
+        for words in ("with tax", "tax included", "including tax", "incl. tax")
+        for left, right in ("()", ("", ""))
+    ),
+)
+"""What may stand beside an amount with tax."""
 _GOODS: Final = {
     "ja": ("ノート", "封筒", "電球", "延長コード", "湯呑み", "石けん"),
     "en": ("notebooks", "envelopes", "bulbs", "cables", "cups", "soap"),
@@ -60,7 +69,7 @@ def tax_total(random: Random, language: Language, level: int) -> Made:
     else:
         prompt = f"What do these cost in all with tax? The rate is 10% throughout.\n{told}"
         wordings = [f"{right:,} yen", str(right), f"¥{right:,}", f"{right:,}"]
-    grader = Number(value=Decimal(right), units=("円", "yen", "¥", "jpy"))
+    grader = Number(value=Decimal(right), units=("円", "合計", *WITH_TAX))
     wrong = [str(slip) for slip in dict.fromkeys((*slips, right + 1)) if slip != right]
     return made(prompt, grader, language, wordings, wrong)
 
