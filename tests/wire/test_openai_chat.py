@@ -551,6 +551,22 @@ def test_comments_before_json(before: bytes) -> None:
         assert failure.kind == "error_body"
 
 
+def test_usage_in_a_choice() -> None:
+    """Moonshot counts inside the choice; a count beside the choices is the later one."""
+    counted = event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": usage(9, 4)}]})
+    assert end_of(HI, counted, DONE).answer.usage == Usage(input_tokens=9, output_tokens=4)
+    assert end_of(HI, counted, event({"choices": [], "usage": usage(9, 5)})).answer.usage == Usage(
+        input_tokens=9, output_tokens=5
+    )
+
+
+def test_an_error_event_without_a_word() -> None:
+    """An empty error event is an error all the same, and no cut."""
+    failure = end_of(HI, b"event: error\ndata:\n\n").failure
+    assert failure is not None
+    assert (failure.kind, failure.reason, bool(failure.payload)) == ("error_body", None, True)
+
+
 def test_problem_json_in_a_stream() -> None:
     """A status in place of an error object (NVIDIA) is an error."""
     failure = end_of(event({"status": 429, "title": "Too Many Requests"})).failure

@@ -68,7 +68,7 @@ class StreamJudge:
         """An in-band error; the first one counts. ``last=False`` where the wire says more after it."""
         self.note(word)
         if self._error is None:
-            self._error = payload[:MAX_PAYLOAD]
+            self._error = payload[:MAX_PAYLOAD] or "an error without a word"
         self.closed = self.closed or last
 
     def refuse(self, detail: str, word: str = "not the protocol", payload: bytes = b"", *, last: bool = False) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from zc_notebooks.chat import Answer, Reasoning, Text, WireEvent, WireFailure
+from zc_notebooks.chat import Answer, Reasoning, Text, Usage, WireEvent, WireFailure
 from zc_notebooks.stream_guard.completion import judge_finish
 from zc_notebooks.wire.assemble import AnswerBuilder, ToolCallAssembler, finish_reason
 from zc_notebooks.wire.loose_json import as_dict, as_list, as_text, to_text
@@ -48,6 +48,7 @@ class _Choice(msgspec.Struct, gc=False):
     finish_reason: str | None = None
     index: int | None = 0
     text: str | None = None
+    usage: dict[str, Any] | None = None
     error: Any = None
 
 
@@ -97,6 +98,7 @@ def _loose_choice(choice: dict[str, Any]) -> _Choice:
         finish_reason=as_text(choice.get("finish_reason")) or None,
         index=index if isinstance(index, int) else 0,
         text=as_text(choice.get("text")) or None,
+        usage=as_dict(choice.get("usage")) or None,
         error=choice.get("error"),
     )
 
@@ -142,7 +144,7 @@ def _content(content: object) -> tuple[str, str]:
         return content, ""
     text: list[str] = []
     thinking: list[str] = []
-    for item in as_list(content):
+    for item in [content] if isinstance(content, dict) else as_list(content):
         part = as_dict(item)
         if "thinking" in part:
             thought = part["thinking"]
@@ -184,6 +186,8 @@ class ChatReader:
                 events.append(Text(text=choice.text))
             if choice.finish_reason and builder.finish(choice.finish_reason):
                 finished = True
+            if choice.usage is not None and chunk.usage is None:  # Moonshot
+                self._count(openai_chat_usage(choice.usage), events)
         if builder.model is None or builder.request_id is None:
             builder.identify(model=chunk.model, id=chunk.id)
         if chunk.usage is not None or chunk.x_groq is not None:
@@ -236,7 +240,9 @@ class ChatReader:
 
     def _usage(self, chunk: Chunk, events: list[WireEvent]) -> None:
         groq = chunk.x_groq.usage if chunk.x_groq is not None else None
-        usage = openai_chat_usage(chunk.usage) or openai_chat_usage(groq)
+        self._count(openai_chat_usage(chunk.usage) or openai_chat_usage(groq), events)
+
+    def _count(self, usage: Usage | None, events: list[WireEvent]) -> None:
         if usage is not None and usage != self._builder.usage:
             self._builder.usage = usage
             events.append(usage)
