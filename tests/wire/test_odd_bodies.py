@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.wire.feeding import CUTS, STEADY, pieces, read
 from zc_notebooks.chat import Answer, StreamEnd, WireFailure
@@ -143,4 +144,13 @@ def test_completion_of_the_usual_types_reads_like_one_of_odd_types(value: dict[s
     if isinstance(fast, WireFailure) and isinstance(tolerant, WireFailure):
         assert (fast.kind, fast.reason, fast.detail) == (tolerant.kind, tolerant.reason, tolerant.detail)
     else:
-        assert fast == tolerant
+        assert isinstance(fast, Answer)
+        assert isinstance(tolerant, Answer)
+        assert without_new_ids(fast, value) == without_new_ids(tolerant, value)
+
+
+def without_new_ids(answer: Answer, value: dict[str, Any]) -> Answer:
+    """The answer without the ids that calls got because the body gave none."""
+    sent = json.dumps(value)
+    calls = [replace(call, id=call.id if json.dumps(call.id) in sent else "") for call in answer.tool_calls]
+    return replace(answer, tool_calls=tuple(calls))
