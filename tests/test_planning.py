@@ -79,6 +79,25 @@ def test_a_call_narrows_its_plan(tmp_path: Path, tiers: Any, open_ones: int) -> 
     assert sum(standing.skip is None for standing in made.standings) == open_ones + (tiers is None)
 
 
+@pytest.mark.parametrize(
+    ("tier", "first", "second", "skip"),
+    [
+        ("metered", '["free"]', '["metered"]', "skipped_tier"),
+        ("metered", '["metered"]', '["free"]', None),
+        ("metered", None, '["free"]', None),
+    ],
+)
+def test_a_dropped_duplicate_says_nothing_about_tiers(
+    tmp_path: Path, tier: str, first: str | None, second: str, skip: str | None
+) -> None:
+    """2.7: a later link of the same candidate is no candidate, and cannot widen the border of the first one."""
+    links = [
+        '[[chain]]\nprovider = "custom.a"\n' + (f"allow_tiers = {own}\n" if own else "") for own in (first, second)
+    ]
+    made = fleet_of(tmp_path, profile("a", tier=f'"{tier}"') + "".join(links)).chain.plan()
+    assert [standing.skip for standing in made.standings] == [skip]
+
+
 def test_a_plan_that_cannot_be_built_says_so(tmp_path: Path) -> None:
     """A fallback without its key: the same sentence as the call would give."""
     environ = {name: key for name, key in KEYS.items() if name != "KEY_B"}

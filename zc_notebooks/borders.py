@@ -100,11 +100,11 @@ class Borders(Record, frozen=True, kw_only=True):
         for route in config.routes:
             if route.hint == made.hint and route.allow_tiers is not None:
                 tiers = frozenset(route.allow_tiers) if tiers is None else tiers & frozenset(route.allow_tiers)
-        links = config.chain if made.source == "chain" else ()
-        narrowed = {
-            (link.provider, link.model): frozenset(link.allow_tiers) for link in links if link.allow_tiers is not None
-        }
-        return cls(allowlist=_ALLOWLIST.get(), tiers=tiers, tiers_of=narrowed)
+        first: dict[tuple[str, str | None], Sequence[Tier] | None] = {}
+        for link in config.chain if made.source == "chain" else ():  # a later duplicate is dropped, its tiers too
+            first.setdefault((link.provider, link.model), link.allow_tiers)
+        own = {pair: frozenset(names) for pair, names in first.items() if names is not None}
+        return cls(allowlist=_ALLOWLIST.get(), tiers=tiers, tiers_of=own)
 
     def status(self, variant: Variant) -> str | None:
         """The skip status of the first border in the way, or ``None``."""
