@@ -17,6 +17,7 @@ import zc_notebooks as zc
 from tests.fleet import KEYS, chain_toml, profile
 from zc_notebooks.attribution import REDACTED
 from zc_notebooks.cli.app import run
+from zc_notebooks.config import stamp
 from zc_notebooks.config.load import load_config
 from zc_notebooks.events import Final, Notice, Text
 from zc_notebooks.live_config import BrokenEditWarning, LiveConfig
@@ -237,8 +238,8 @@ def test_a_comment_is_no_change(tmp_path: Path) -> None:
 
 def test_nothing_is_read_while_the_file_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the file is older than a clock's tick, a turn looks at it and does not read it."""
+    monkeypatch.setattr(stamp, "FRESH_NS", -(10**18))
     desk = Desk(tmp_path)
-    os.utime(desk.path, (1_000_000_000, 1_000_000_000))
     desk.ask()
 
     def never(*_: Any) -> str:
@@ -246,6 +247,20 @@ def test_nothing_is_read_while_the_file_is_the_same(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr("zc_notebooks.live_config.read_text", never)
     assert [desk.ask() for _ in range(3)] == ["custom.a"] * 3
+
+
+def test_an_edit_whose_time_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program copies in place, the same number of bytes, and gives the file its old time: the edit counts."""
+    monkeypatch.setattr(stamp, "FRESH_NS", -(10**18))  # as if the file had long been there
+    desk = Desk(tmp_path)
+    desk.ask()
+    seen = desk.path.stat()
+    desk.write(OTHER)
+    while desk.path.stat().st_ctime_ns == seen.st_ctime_ns:  # one tick of the file system's clock
+        os.utime(desk.path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    os.utime(desk.path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert (desk.path.stat().st_size, desk.path.stat().st_mtime_ns) == (seen.st_size, seen.st_mtime_ns)
+    assert desk.ask() == "custom.c"
 
 
 def test_a_file_that_never_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
