@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zc_notebooks.config.keys import Missing
 from zc_notebooks.config.load import parse_config
-from zc_notebooks.config.schema import Config
-from zc_notebooks.reliability.materialize import Ask, plan
+from zc_notebooks.config.schema import Config, Route
+from zc_notebooks.errors import ConfigError
+from zc_notebooks.records import KEYLESS, Credential, Profile
+from zc_notebooks.reliability.materialize import Ask, plan, require_fallback_keys, require_targets, targets, variants
 
 NAMES = "abcdefgh"
 Graph = Mapping[str, tuple[Sequence[str], Sequence[str]]]
@@ -105,6 +109,54 @@ def test_a_dense_graph_of_1000_profiles_is_walked_edge_by_edge() -> None:
     assert len({entry.ref for entry in made.entries}) == len(made.entries) > 500
     declared = len(made.entries) + len(made.warnings)
     assert declared <= 3 * 10 * 1000
+
+
+class Counting:
+    """Keys that some profiles have not, and how often anybody asked."""
+
+    def __init__(self, without: frozenset[str] = frozenset()) -> None:
+        self.without, self.asked = without, 0
+
+    def credentials(self, profile: Profile) -> tuple[Credential | Missing, ...]:
+        self.asked += 1
+        return (Missing(name="KEY") if profile.alias in self.without else KEYLESS,)
+
+
+def routed(graph: Graph, targets: Sequence[str]) -> Config:
+    routes = [Route(hint=f"h{place}", model_provider=f"custom.{name}", model="m") for place, name in enumerate(targets)]
+    return msgspec.structs.replace(load(graph), routes=tuple(routes))
+
+
+@given(GRAPHS, st.lists(st.sampled_from(NAMES), max_size=4), st.frozensets(st.sampled_from(NAMES), max_size=3))
+def test_155_only_what_lacks_a_key_is_planned_and_nothing_is_missed(
+    graph: Graph, routes: Sequence[str], without: frozenset[str]
+) -> None:
+    """The same word as planning every target gives."""
+    config = routed(graph, routes)
+
+    def word(check: Callable[[], object]) -> str:
+        try:
+            check()
+        except ConfigError as error:
+            return str(error)
+        return ""
+
+    def each() -> None:
+        for ask in targets(config):
+            made = plan(config, ask)
+            require_fallback_keys(made, variants(made, Counting(without)))
+
+    said, expected = word(lambda: require_targets(config, Counting(without))), word(each)
+    assert said.endswith(expected)
+    assert bool(said) == bool(expected)
+
+
+def test_many_routes_over_one_graph_ask_for_each_key_once() -> None:
+    """Every call by a hint looks whether all targets can be built; that must not cost a plan for each of them."""
+    graph: Graph = {name: ([other for other in NAMES if other != name], []) for name in NAMES}
+    keys = Counting()
+    require_targets(routed(graph, NAMES * 10), keys)
+    assert keys.asked <= len(NAMES)
 
 
 SCRIPT = """

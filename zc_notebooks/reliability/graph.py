@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from zc_notebooks.config.graph import resolver
@@ -81,3 +81,26 @@ class Walker:
 
     def _prune(self, code: str, path: str, ref: str) -> None:
         self.pruned.setdefault((code, path), Pruned(code=code, path=path, ref=ref))
+
+
+Edges = Mapping[str, Collection[str]]
+
+
+def forward(profiles: Mapping[str, Profile]) -> Edges:
+    """Every profile → the profiles it falls back to."""
+    names = resolver(profiles)
+    return {ref: {names[raw] for raw in profile.fallback if raw in names} for ref, profile in profiles.items()}
+
+
+def reaching(edges: Edges, refs: Collection[str]) -> frozenset[str]:
+    """The profiles from which one of ``refs`` may be reached by fallbacks, cycles not regarded."""
+    sources: dict[str, list[str]] = {}
+    for ref, targets in edges.items():
+        for target in targets:
+            sources.setdefault(target, []).append(ref)
+    found: set[str] = set()
+    front = set(refs)
+    for _ in range(MAX_DEPTH):
+        front = {source for ref in front for source in sources.get(ref, ())} - found
+        found |= front
+    return frozenset(found)

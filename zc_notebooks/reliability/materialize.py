@@ -12,7 +12,7 @@ from zc_notebooks.config.keys import Missing, faces
 from zc_notebooks.config.schema import Config, Route
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import Credential, Entry, Plan, Profile, Pruned, Record, Variant
-from zc_notebooks.reliability.graph import Declared, Walker
+from zc_notebooks.reliability.graph import Declared, Walker, forward, reaching
 
 HINT: Final = "hint:"
 """How a model name asks for a route."""
@@ -250,10 +250,18 @@ def require_fallback_keys(made: Plan, candidates: Iterable[Variant]) -> None:
 
 def require_targets(config: Config, keys: Keys) -> None:
     """Every target of the router can be built (spec 9); the error names the one that cannot."""
+    edges = forward(config.profiles)
+    lacking = {ref for ref in frozenset().union(*edges.values()) if _lacks_key(config.profiles[ref], keys)}
+    doubtful = reaching(edges, lacking) if lacking else frozenset()
     for ask in targets(config):
         try:
-            made = plan(config, ask)
-            require_fallback_keys(made, variants(made, keys))
+            if _start(config, ask, _route(config, ask.hint))[0] in doubtful:
+                made = plan(config, ask)
+                require_fallback_keys(made, variants(made, keys))
         except ConfigError as error:
             where = f"hint {ask.hint!r}" if ask.hint is not None else "default_provider"
             raise ConfigError(f"the target of {where} cannot be built: {error}") from None
+
+
+def _lacks_key(profile: Profile, keys: Keys) -> bool:
+    return not any(isinstance(item, Credential) for item in keys.credentials(profile))
