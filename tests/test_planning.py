@@ -12,6 +12,7 @@ from tests.fleet import KEYS, Fleet, chain_toml, profile
 from zc_notebooks.cli.app import run as zc
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.planning import COLUMNS, lines
+from zc_notebooks.reliability.materialize import Ask, plan
 from zc_notebooks.testing import chat_answer, chat_error
 
 GRAPH = (
@@ -47,6 +48,28 @@ def test_the_graph_is_drawn_as_a_tree(tmp_path: Path) -> None:
     html = made._repr_html_() or ""
     assert "└─" in html
     assert "left out: fallback cycle" in html
+
+
+def test_places_are_those_of_the_file(tmp_path: Path) -> None:
+    """2.6: a blank item is skipped and counts all the same; loading and planning name one and the same place."""
+    toml = profile("a", fallback='["", "custom.b", " ", "custom.zz"]') + profile("b", fallback='["", "custom.a"]')
+    toml = toml.replace('model = "m"', 'model = "m"\nfallback_models = ["", "x", "x"]')
+    config = fleet_of(tmp_path, 'default_provider = "custom.a"\n' + toml).chain.config
+    made = plan(config, Ask())
+    assert {item.path for item in made.pruned} == {"providers.custom.a.fallback[3]", "providers.custom.b.fallback[1]"}
+    assert {item.path for item in made.pruned} <= {item.path for item in config.warnings}
+    assert [item.path for item in made.warnings] == [f"providers.custom.{name}.fallback_models[2]" for name in "ab"]
+    assert [(entry.ref, entry.model) for entry in made.entries] == [
+        (f"custom.{name}", model) for name in "ab" for model in ("m", "x")
+    ]
+
+
+def test_a_level_that_is_left_out_is_not_drawn_as_the_profile_itself(tmp_path: Path) -> None:
+    """The fourth level: a line below the last profile says that its list is not walked."""
+    toml = "".join(profile(name, fallback=f'["custom.{after}"]') for name, after in zip("abcd", "bcde", strict=True))
+    made = fleet_of(tmp_path, toml + profile("e"), environ=KEYS).chain.plan(start="custom.a")
+    assert [line[1].strip("\u00a0└─") for line in lines(made)][-2:] == ["custom.d", "its fallback"]
+    assert lines(made)[-1][-1] == "left out: max fallback depth exceeded"
 
 
 def test_how_each_candidate_stands(tmp_path: Path) -> None:

@@ -70,7 +70,13 @@ def _line(made: Plan, entry: Entry) -> tuple[str, ...]:
 
 
 def _edge(item: Pruned, level: int) -> tuple[str, ...]:
-    return ("", f"{_indent(level + 1)}{item.ref}", *("",) * 5, f"left out: {item.code.replace('_', ' ')}")
+    deep = item.code == "max_fallback_depth_exceeded"  # its ref is the profile whose whole list is left out
+    return (
+        "",
+        f"{_indent(level + 1)}{'its fallback' if deep else item.ref}",
+        *("",) * 5,
+        f"left out: {item.code.replace('_', ' ')}",
+    )
 
 
 def _indent(level: int) -> str:

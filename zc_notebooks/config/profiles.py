@@ -278,8 +278,8 @@ class _Block:
             inline_key=found.get("api_key"),
             keyless=not hosted
             and found.get("keyless", _keyless(family, names_a_key=bool(names or "api_key" in found))),
-            fallback=tuple(ref for ref in found.get("fallback", ()) if ref),
-            fallback_models=tuple(model for model in found.get("fallback_models", ()) if model),
+            fallback=_in_place(found.get("fallback", ())),
+            fallback_models=_in_place(found.get("fallback_models", ())),
             pool=found.get("billing_pool") or pool_of(self.name, address),
             tier=found.get("tier") or _tier(family, hosted=hosted),
             capabilities=_capabilities(family, found),
@@ -313,3 +313,9 @@ def _capabilities(family: Family | None, found: Mapping[str, Any]) -> Capabiliti
 def _given(value: object) -> bool:
     """Whether a key of a block says anything: not absent, blank, empty or false."""
     return bool(value.strip()) if isinstance(value, str) else bool(value)
+
+
+def _in_place(items: tuple[str, ...]) -> tuple[str, ...]:
+    """Blank items stay before another one, so that its place is that in the file; whoever reads the list skips them."""
+    filled = [place for place, item in enumerate(items) if item]
+    return items[: filled[-1] + 1] if filled else ()
