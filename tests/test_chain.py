@@ -271,6 +271,16 @@ def test_ask_sync_works_in_a_script_and_inside_a_running_loop(tmp_path: Path) ->
     assert asyncio.run(cell()) == "forty-two"
 
 
+def test_a_hook_that_asks_synchronously_is_told_so(tmp_path: Path) -> None:
+    """It runs on the thread that would have to answer it: an error at once, not a wait without an end."""
+    fleet = Fleet({"a": [OK]}, tmp_path)
+    fleet.chain.on_attempt = lambda _row: fleet.chain.ask_sync("again")
+    with pytest.raises(RuntimeError, match="a hook of a synchronous call cannot make another one"):
+        fleet.chain.ask_sync("hello")
+    fleet.chain.on_attempt = None
+    assert fleet.chain.ask_sync("hello").text == "forty-two"
+
+
 def test_a_cancel_is_a_row(tmp_path: Path) -> None:
     """Cancelling the task closes the attempt; it is recorded and nothing else is tried (behaviours 90 and 133)."""
 

@@ -16,6 +16,12 @@ CLEANUP_S = 2.0
 """How long an interrupted call may take to close its socket and write its row."""
 
 
+_FROM_A_HOOK = (
+    "a hook of a synchronous call cannot make another one, for which it would wait for ever: "
+    "make it in a thread of its own, or after the call"
+)
+
+
 class LoopThread:
     """One loop in one daemon thread, started on first use. The caller's context variables go with each call."""
 
@@ -39,7 +45,14 @@ class LoopThread:
             self._pid = os.getpid()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs ``work`` to its end. Ctrl-C cancels it there, waits until it has cleaned up, and is raised here."""
+        """Runs ``work`` to its end. Ctrl-C cancels it there, waits until it has cleaned up, and is raised here.
+
+        Raises:
+            RuntimeError: From the loop's own thread, where a hook of another synchronous call runs.
+        """
+        if self._thread is not None and threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError(_FROM_A_HOOK)
         job = _Job(work)
         try:
             return asyncio.run_coroutine_threadsafe(job.run(), self._running()).result()
