@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import zc_notebooks as zc
+from tests.raw_server import Answer, RawServer, Request, raw_server
 from zc_notebooks.config.load import parse_config
 from zc_notebooks.fallback import Candidate
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import HttpRequest, HttpResponse
-from zc_notebooks.testing import chat_answer, chat_error
+from zc_notebooks.testing import ManualClock, chat_answer, chat_error
+from zc_notebooks.transport import AsyncTransport
 
 KEYS = {"GROQ_API_KEY": "gsk_aaaaaaaaaaaa", "MISTRAL_API_KEY": "mmmmmmmmmmmmmmm", "DEEPSEEK_API_KEY": "dddddddddddddd"}
 CHAIN = [{"provider": "groq", "model": "m1"}, ("mistral", "m2"), Candidate(provider="deepseek", model="m3")]
@@ -127,6 +131,14 @@ def test_rows_go_to_a_ledger_when_asked(tmp_path: Path) -> None:
         ({"chain": []}, "chain is empty"),
         ({"chain": [("nobody", "m")]}, "names no known provider"),
         ({"chain": [("custom", "m")]}, "names no known provider"),
+        ({"chain": ["groq/m"]}, r"'groq/m' is no candidate: write \(provider, model\)"),
+        ({"chain": [("groq", "m", "n")]}, "is no candidate"),
+        ({"chain": [("groq", " ")]}, "is no candidate"),
+        ({"chain": [("groq", None)]}, "is no candidate"),
+        ({"chain": [{"provider": "groq"}]}, "is no candidate"),
+        ({"chain": [{"provider": "groq", "model": "m", "modell": "n"}]}, "is no candidate"),
+        ({"chain": [Candidate(provider="groq", model="")]}, "is no candidate"),
+        ({"start": 3}, "3 is no candidate"),
         ({"payload_for": lambda _: {"messages": "x", "bogus": 1}}, "bogus"),
         ({"payload_for": lambda _: ""}, "prompt"),
     ],
@@ -135,3 +147,74 @@ def test_mistakes_are_one_sentence(options: dict[str, Any], words: str) -> None:
     """A user's mistake names what is wrong."""
     with pytest.raises((zc.ConfigError, InvalidRequest), match=words):
         call(Wires(groq=chat_answer("g")), **options)
+
+
+def test_a_key_of_another_vendor_is_not_sent() -> None:
+    """As everywhere else: it fails before anybody is asked, and no part of it is shown."""
+    wires = Wires(groq=chat_answer("g"))
+    with pytest.raises(zc.ConfigError, match="form of a key of Anthropic") as refused:
+        call(wires, chain=CHAIN[:1], environ={"GROQ_API_KEY": "sk-ant-0123456789abcdef"})
+    assert (wires.asked, "0123456789abcdef" in str(refused.value)) == ([], False)
+
+
+def own_transport(toml: str, answer: Answer, **options: Any) -> tuple[Any, RawServer]:
+    """What a call over the package's own transport came to, and the server that answered it."""
+
+    async def scene() -> tuple[Any, RawServer]:
+        async with raw_server(answer) as server:
+            config = parse_config(toml.replace("URL", server.url), base_dir=Path(), source="zc.toml")
+            names = [(ref, "m") for ref in config.profiles]
+            ask = partial(zc.call_with_fallback, chain=names, config=config, payload_for=lambda _: "x", **options)
+            done = await asyncio.to_thread(ask)
+            await asyncio.wait_for(server.client_left.wait(), 10)
+            return done, server
+
+    return asyncio.run(scene())
+
+
+SERVER = '[providers.custom.{0}]\nuri = "URL"\nkeyless = true\n{1}\n'
+
+
+async def good(_request: Request, writer: asyncio.StreamWriter) -> None:
+    """An answer."""
+    body = chat_answer("fine").body
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+
+
+async def good_at_last(request: Request, writer: asyncio.StreamWriter) -> None:
+    """Nothing to the first request, an answer to the next."""
+    if request.number > 1:
+        await good(request, writer)
+
+
+def test_no_connection_is_left_open() -> None:
+    """A script may call it a thousand times."""
+    done, server = own_transport(SERVER.format("a", ""), good)
+    assert (done.text, server.accepted) == ("fine", 1)
+
+
+def test_a_profile_has_its_own_limits() -> None:
+    """A silent candidate is left when its read limit is over."""
+    slow = SERVER.format("a", "read_timeout_s = 0.05") + SERVER.format("b", "")
+    policy = "[reliability]\nprovider_retries = 0\n"
+    done, _ = own_transport(slow + policy, good_at_last)
+    assert [row.status for row in done.attempts] == ["timeout", "ok"]
+
+
+def test_the_time_of_the_call_is_that_of_all_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later candidate gets what is left, and a server on one's own network is asked where the profile permits it."""
+    clock = ManualClock()
+    given: list[dict[str, Any]] = []
+
+    async def send(_self: AsyncTransport, _request: HttpRequest, **limits: Any) -> HttpResponse:
+        given.append(limits)
+        clock.advance(7)
+        return chat_error(400, "no") if len(given) == 1 else chat_answer("yes")
+
+    monkeypatch.setattr(AsyncTransport, "send", send)
+    toml = SERVER.replace("URL", "http://model.lan/v1").format("a", "allow_plain_http = true") + SERVER.format("b", "")
+    config = parse_config(toml.replace("URL", "https://b.test/v1"), base_dir=Path(), source="zc.toml")
+    names = [("custom.a", "m"), ("custom.b", "m")]
+    zc.call_with_fallback(chain=names, config=config, payload_for=lambda _: "x", clock=clock, timeout_s=15)
+    assert [(limits["connect_s"], limits["read_s"]) for limits in given] == [(10.0, 15.0), (8.0, 8.0)]
+    assert [limits["allow_plain_http"] for limits in given] == [True, False]

@@ -10,8 +10,6 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from zc_notebooks.attribution import accepted
 from zc_notebooks.borders import Borders, heed
 from zc_notebooks.budget.guard import CallBudget
@@ -19,21 +17,22 @@ from zc_notebooks.budget.spending import Spending
 from zc_notebooks.chat import ChatRequest, Identity
 from zc_notebooks.clock import Clock, SystemClock
 from zc_notebooks.config.catalogue import families
-from zc_notebooks.config.keys import Keyring
+from zc_notebooks.config.keys import Keyring, check_prefix
 from zc_notebooks.config.schema import Config
-from zc_notebooks.errors import ConfigError
+from zc_notebooks.errors import ConfigError, Problem
 from zc_notebooks.ledger.append import LedgerWriter
 from zc_notebooks.ledger.row import AttemptRow
-from zc_notebooks.local.transport import LocalTransport, aware, local_of
+from zc_notebooks.local.transport import aware, local_of
 from zc_notebooks.messages import as_request
 from zc_notebooks.outcome import completion, failure
 from zc_notebooks.places import spend_file
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import Entry, HttpRequest, HttpResponse, Plan, Profile, Record, Reliability, Variant
+from zc_notebooks.redact import short
 from zc_notebooks.reliability.conditions import LiveConditions
 from zc_notebooks.reliability.cooldown import Marks
 from zc_notebooks.reliability.materialize import variants
-from zc_notebooks.reliability.reliable import CallRecord, drive_sync
+from zc_notebooks.reliability.reliable import CallRecord, drive_sync, send_in_time
 from zc_notebooks.reliability.rows import CallFacts
 from zc_notebooks.reliability.shorten import shorten
 from zc_notebooks.reliability.steps import WalkPolicy
@@ -102,6 +101,8 @@ def call_with_fallback(  # noqa: PLR0913 (all that a script can say)
     settings = config or Config()
     made = _plan(links, settings)
     candidates = variants(made, Keyring(settings, os.environ if environ is None else environ))
+    if problems := _foreign_keys(candidates):
+        raise ConfigError("a key does not belong where it stands", problems)
     requests = _Payloads(payload_for, links)
     writer = LedgerWriter(Path(ledger)) if ledger is not None else None
     spending = Spending(spend_file(settings), clock=clock)
@@ -109,7 +110,8 @@ def call_with_fallback(  # noqa: PLR0913 (all that a script can say)
     call = _Call(
         requests, made, clock=clock, writer=writer, on_attempt=on_attempt, on_failover=on_failover, budget=budget
     )
-    send, local = (transport, None) if transport is not None else _default_transport(made, clock, timeout_s)
+    own = None if transport is not None else _own_transport(made, clock)
+    local = local_of(own)
     conditions = LiveConditions(
         requests.first,
         marks=Marks(None, clock=clock),
@@ -121,16 +123,19 @@ def call_with_fallback(  # noqa: PLR0913 (all that a script can say)
         local=local,
         budget=budget,
     )
+    send = transport or _sender(own, call, conditions)
     started = clock.monotonic()
-    if local is not None:
-        shared.run(conditions.prepare(candidates, remembered=True))
     try:
+        if local is not None:
+            shared.run(conditions.prepare(candidates, remembered=True))
         ended = drive_sync(walk(candidates, _policy(settings.reliability), conditions), call, conditions, send, sleep)
     finally:
         conditions.close()
         spending.close()
         if writer is not None:
             writer.close()
+        if own is not None:
+            shared.run(own.aclose())
     if ended.kind != "answered":
         raise failure(ended, call, made)
     return accepted(completion(call, _first(made), clock.monotonic() - started), settings.model_fallback_notice)
@@ -206,19 +211,32 @@ class _Call(CallRecord):
             budget=budget,
         )
         self._payloads = payloads
+        self.profile = made.entries[0].profile
+        """Of the attempt made last."""
 
     def begin(self, step: Any, *, stream: bool = False) -> Any:
+        self.profile = step.variant.entry.profile
         self.request = self._payloads.request(_of(step.variant.entry))
         return super().begin(step, stream=stream)
 
 
-def _candidate(link: CandidateLike) -> Candidate:
+def _candidate(link: object) -> Candidate:
+    """Raises :class:`ConfigError` for what names no provider and model."""
+    pair = link
     if isinstance(link, Candidate):
-        return link
-    if isinstance(link, Mapping):
-        return msgspec.convert(dict(link), Candidate)
-    provider, model = link
-    return Candidate(provider=provider, model=model)
+        pair = (link.provider, link.model)
+    elif isinstance(link, Mapping) and set(link) == {"provider", "model"}:
+        pair = (link["provider"], link["model"])
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:  # noqa: PLR2004 (provider, model)
+        raise _no_candidate(link)
+    provider, model = pair
+    if not all(isinstance(name, str) and name.strip() for name in pair):
+        raise _no_candidate(link)
+    return Candidate(provider=provider.strip(), model=model.strip())
+
+
+def _no_candidate(link: object) -> ConfigError:
+    return ConfigError(f"{short(repr(link), 80)} is no candidate: write (provider, model)")
 
 
 def _of(entry: Entry) -> Candidate:
@@ -256,6 +274,16 @@ def _profile(provider: str, config: Config) -> Profile:
     )
 
 
+def _foreign_keys(candidates: Sequence[Variant]) -> list[Problem]:
+    """Keys of another vendor's form: they must not be sent to the wrong address (spec 2.2)."""
+    found = {}
+    for variant in candidates:
+        key = variant.credential
+        if key is not None and key.secret is not None:
+            found[key.id, variant.ref] = check_prefix(variant.entry.profile, key.secret, key.name)
+    return [problem for problem in found.values() if problem is not None]
+
+
 def _policy(reliability: Reliability) -> WalkPolicy:
     return WalkPolicy(
         reliability=reliability,
@@ -273,16 +301,17 @@ def _keep_nothing(_: AttemptRow) -> None:
     """No ledger was asked for."""
 
 
-def _default_transport(
-    made: Plan, clock: Clock, timeout_s: float
-) -> tuple[Callable[[HttpRequest], HttpResponse], LocalTransport | None]:
-    """What sends, and what it knows of candidates on this machine."""
+def _own_transport(made: Plan, clock: Clock) -> Any:
+    """What sends where the caller brings nothing; it knows the candidates on this machine. To be closed."""
     from zc_notebooks.transport import AsyncTransport
 
-    transport = aware(AsyncTransport(), [entry.profile for entry in made.entries], clock)
+    return aware(AsyncTransport(), [entry.profile for entry in made.entries], clock)
+
+
+def _sender(transport: Any, call: _Call, conditions: LiveConditions) -> Callable[[HttpRequest], HttpResponse]:
+    """Sends one request within the limits of its profile and the time the call has left."""
 
     def send(request: HttpRequest) -> HttpResponse:
-        response: HttpResponse = shared.run(transport.send(request, connect_s=10.0, read_s=timeout_s))
-        return response
+        return shared.run(send_in_time(request, call.profile, call.clock, conditions, transport))
 
-    return send, local_of(transport)
+    return send

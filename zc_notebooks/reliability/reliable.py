@@ -11,7 +11,7 @@ from zc_notebooks.chat import Answer, ChatRequest, Hop
 from zc_notebooks.clock import Clock
 from zc_notebooks.errors import CandidateFailure, TransportFailure, variant_name
 from zc_notebooks.ledger.row import AttemptRow
-from zc_notebooks.records import HttpRequest, HttpResponse, Variant, Verdict
+from zc_notebooks.records import HttpRequest, HttpResponse, Profile, Variant, Verdict
 from zc_notebooks.redact import short
 from zc_notebooks.reliability.attempt import Judged, failed_transport, judge, prepare, token_limit
 from zc_notebooks.reliability.checks import sets_mark
@@ -249,22 +249,12 @@ def note(step: Step, call: CallRecord, board: Board) -> None:
 
 
 async def _attempt(step: Try, call: CallRecord, board: Board, transport: Sends) -> Outcome:
-    remaining = board.remaining_s()
-    if remaining <= 0:  # spec 5.5: no attempt starts after the deadline
+    if board.remaining_s() <= 0:  # spec 5.5: no attempt starts after the deadline
         return OutOfTime()
     encoded, profile = call.begin(step), step.variant.entry.profile
     started, t0 = call.clock.now(), call.clock.monotonic()
     try:
-        async with call.clock.timeout(max(board.remaining_s(), 0.0)):  # connecting, waiting for it and reading, in sum
-            response = await transport.send(
-                encoded.request,
-                connect_s=min(profile.connect_timeout_s, remaining),
-                read_s=min(profile.read_timeout_s, remaining),
-                allow_plain_http=profile.allow_plain_http,
-            )
-    except TimeoutError:
-        late = TransportFailure("no answer", kind="timeout", sent=True)
-        return _settle(step, call, board, encoded, late, started, t0)
+        response = await send_in_time(encoded.request, profile, call.clock, board, transport)
     except TransportFailure as failure:
         return _settle(step, call, board, encoded, failure, started, t0)
     except BaseException:
@@ -272,6 +262,27 @@ async def _attempt(step: Try, call: CallRecord, board: Board, transport: Sends) 
         call.finish(step, CANCELLED, timing, encoded.notes)
         raise
     return _settle(step, call, board, encoded, response, started, t0)
+
+
+async def send_in_time(
+    request: HttpRequest, profile: Profile, clock: Clock, time: CallTime, transport: Sends
+) -> HttpResponse:
+    """One request within the limits of its profile and the time the call has left.
+
+    Raises:
+        TransportFailure: No whole answer.
+    """
+    left = max(time.remaining_s(), 0.0)
+    try:
+        async with clock.timeout(left):  # connecting, waiting for it and reading, in sum
+            return await transport.send(
+                request,
+                connect_s=min(profile.connect_timeout_s, left),
+                read_s=min(profile.read_timeout_s, left),
+                allow_plain_http=profile.allow_plain_http,
+            )
+    except TimeoutError:
+        raise TransportFailure("no answer", kind="timeout", sent=True) from None
 
 
 def _attempt_sync(step: Try, call: CallRecord, board: Board, send: Callable[[HttpRequest], HttpResponse]) -> Outcome:
