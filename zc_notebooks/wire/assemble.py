@@ -51,6 +51,11 @@ def finish_reason(word: str | None, *, has_tool_calls: bool = False) -> FinishRe
     return "tool_calls" if known == "stop" and has_tool_calls else known
 
 
+def _gravity(word: str) -> int:
+    """How much a finish word takes from the answer: nothing, its end, all of it."""
+    return 2 if finish_failure(word) is not None else int(finish_reason(word) == "length")
+
+
 CALL_SIZE: Final = 64
 """Characters that a call without arguments counts as, when the size of an answer is limited."""
 
@@ -179,7 +184,7 @@ class ToolCallAssembler:
 
 
 class AnswerBuilder:
-    """Collects one answer. Text is joined once, at the end; the first finish word and the last usage count."""
+    """Collects one answer. Text is joined once, at the end; the gravest finish word and the last usage count."""
 
     __slots__ = (
         "finish_raw",
@@ -239,10 +244,13 @@ class AnswerBuilder:
             self.request_id = id
 
     def finish(self, word: object) -> bool:
-        """Keeps the first finish word; ``False`` for ``None``, ``""`` and what is no word: not finished."""
+        """Keeps the first finish word, unless a graver one follows: an answer that failed or was cut is not whole.
+
+        ``False`` for ``None``, ``""`` and what is no word: not finished.
+        """
         if not isinstance(word, str) or not word:
             return False
-        if self.finish_raw is None:
+        if self.finish_raw is None or (word != self.finish_raw and _gravity(word) > _gravity(self.finish_raw)):
             self.finish_raw = word
         return True
 

@@ -297,7 +297,7 @@ class ChatStream(SseStream):
             self._reader.release(events)
         if chunk.error is not None or chunk.choices is None or chunk.base_resp is not None or chunk.x_groq is not None:
             self._look_for_error(chunk, data)
-        elif chunk.choices and chunk.choices[0].error is not None:
+        elif chunk.choices and chunk.choices[0].error not in _NO_ERROR:
             self.error(to_text({"error": chunk.choices[0].error}), "error in choice")
 
     def _look_for_error(self, chunk: Chunk, data: bytes) -> None:
