@@ -339,6 +339,20 @@ def test_a_first_configuration(zc: Terminal, tmp_path: Path, monkeypatch: pytest
     assert (tmp_path / "new.toml").read_text(encoding="utf-8") == text
 
 
+def test_a_check_of_nothing(zc: Terminal, tmp_path: Path) -> None:
+    """Without a file, and with one that names no provider: who answers then; the same object as ever."""
+    assert zc("config", "check", "--json") == 0
+    fields = set(zc.json)
+    (tmp_path / "zc.toml").write_text("", encoding="utf-8")
+    assert zc("config", "check") == 0
+    assert "embedded lab" in zc.out
+    (tmp_path / "zc.toml").unlink()
+    assert zc("config", "check") == 0
+    assert "embedded lab" in zc.out
+    assert zc("config", "check", "--json") == 0
+    assert (set(zc.json), zc.json["ok"], zc.json["profiles"]) == (fields, True, [])
+
+
 def test_explain(zc: Terminal, tmp_path: Path) -> None:
     """What a response means, with its evidence."""
     (tmp_path / "body.json").write_text(

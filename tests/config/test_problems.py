@@ -41,6 +41,7 @@ def test_all_problems_at_once(faults: Faults) -> None:
             path="retries",
             message="is not a known key: known are borders, chain, default_provider, effort_routing, env_file, ledger, "
             "model_fallback_notice, model_routes, providers, reliability",
+            value="3",
             line=2,
         ),
         "providers.groq.free.modle": Problem(
@@ -68,6 +69,52 @@ def test_all_problems_at_once(faults: Faults) -> None:
             line=1,
         ),
     }  # fmt: skip
+
+
+def test_one_fault_of_a_profile_hides_no_other(faults: Faults) -> None:
+    """An address that cannot be used, and both ways to name a key, and an extra that is the call's: all are told."""
+    found = faults(
+        'default_provider = "groqfree"\n'
+        "[providers.groq.free]\n"
+        'uri = "ftp://a.test"\napi_key_env = "A"\napi_key_envs = ["B"]\nprovider_extra = { stream = true }\n'
+        '[[chain]]\nprovider = "groq.free"\n'
+    )
+    block = "providers.groq.free"
+    assert set(found) == {
+        "default_provider", f"{block}.uri", f"{block}.api_key_envs", f"{block}.provider_extra.stream"
+    }  # fmt: skip
+    assert "did you mean 'groq.free'?" in found["default_provider"].message
+
+
+def test_names_with_a_fault_of_their_own_are_known(faults: Faults) -> None:
+    """What is configured wrongly is configured: it is listed and suggested like everything else."""
+    found = faults(
+        'default_provider = "x.y"\n'
+        '[providers.groq.free]\nuri = "ftp://a.test"\n'
+        '[[model_routes]]\nhint = "fast"\nmodel_provider = "groq.free"\n'
+        '[effort_routing]\nlocal_hint = "fest"\ncloud_hint = "zzz"\n'
+    )
+    assert found["default_provider"].message.endswith("configured are groq.free")
+    assert found["effort_routing.local_hint"].message.endswith("did you mean 'fast'?")
+    assert found["effort_routing.cloud_hint"].message.endswith("hints are fast")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value"),
+    [
+        ("retires = 3", "retires", "3"),
+        ("retires = true", "retires", "true"),
+        (f'passwort = "{KEY}"', "passwort", ""),
+        (f'passwort = ["{KEY}"]', "passwort", ""),
+        ("reliability = []", "reliability", "a list"),
+        ("[model_routes]", "model_routes", "a table"),
+        ("[providers.groq]\nfree = 3", "providers.groq.free", "3"),
+        (f'[providers.groq]\napi_key = "{KEY}"', "providers.groq.api_key", ""),
+    ],
+)
+def test_what_stands_there(faults: Faults, text: str, path: str, value: str) -> None:
+    """The value is told, except text at a name nobody knows: it may be a key."""
+    assert faults(text)[path].value == value
 
 
 def test_how_it_reads(load: Load) -> None:

@@ -21,14 +21,14 @@ FilePath = Annotated[Path | None, typer.Argument(help="The file; zc.toml where i
 @app.command()
 def check(path: FilePath = None, as_json: AsJson = False) -> None:
     """Report every problem and warning of a configuration, and which keys it finds."""
-    from zc_notebooks.config.check import check_file
+    from zc_notebooks.config.check import ConfigReport, check_file
     from zc_notebooks.config.load import find_config
 
     try:
         found = path or find_config(os.environ, Path.cwd())
         if found is None:
             if as_json:
-                emit({"path": None, "problems": [], "warnings": [], "profiles": []})
+                emit(ConfigReport(ok=True).to_dict())
             else:
                 answer("no zc.toml here: calls are answered by the embedded lab (zc config init writes a first one)")
             return
@@ -54,6 +54,8 @@ def _print(checked: object) -> None:
     told = say if problems else answer
     found = ((problems, "problem"), (warnings, "warning"), (profiles, "profile"))
     told(", ".join(counted(len(items), word) for items, word in found))
+    if not problems and not profiles:
+        answer("it names no provider, so calls are answered by the embedded lab")
 
 
 @app.command()

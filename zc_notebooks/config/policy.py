@@ -160,8 +160,9 @@ def read_effort(reader: Reader, value: object, routes: tuple[Route, ...]) -> Eff
     for name in ("local_hint", "cloud_hint"):
         hint = found.get(name)
         if hint is not None and hint not in hints and f"hint:{hint}" not in reader.broken:
-            near = nearest(hint, hints)
-            meant = f"did you mean {near!r}?" if near else f"hints are {', '.join(sorted(hints)) or 'none'}"
+            known = sorted(hints | {name.removeprefix("hint:") for name in reader.broken if name.startswith("hint:")})
+            near = nearest(hint, known)
+            meant = f"did you mean {near!r}?" if near else f"hints are {', '.join(known) or 'none'}"
             reader.problem(f"effort_routing.{name}", f"is the hint of no route: {meant}", hint)
     if "local_hint" not in found or "cloud_hint" not in found:
         return None

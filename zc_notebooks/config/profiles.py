@@ -11,7 +11,7 @@ from zc_notebooks.config import fields
 from zc_notebooks.config.address import MANAGED, Lookup, base_url, check_address, expand, host_is, pool_of, unfilled
 from zc_notebooks.config.catalogue import Family, families
 from zc_notebooks.config.fields import Check, Wrong
-from zc_notebooks.config.reader import Reader, nearest
+from zc_notebooks.config.reader import Reader, nearest, unquoted
 from zc_notebooks.records import TIERS, WIRES, Capabilities, Profile, Record, Reliability, Tier, WireName
 
 _SECONDS: Final = fields.number(above=True)
@@ -121,7 +121,8 @@ def _blocks(reader: Reader, family: str, aliases: object) -> list[tuple[str, Map
         elif isinstance(block, dict):
             found.append((ref, block))
         else:
-            reader.problem(f"{path}.{alias}", "must be inside a table [providers.FAMILY.ALIAS]: the alias is missing")
+            words = "must be inside a table [providers.FAMILY.ALIAS]: the alias is missing"
+            reader.problem(f"{path}.{alias}", words, unquoted(block))
     return found
 
 
@@ -157,12 +158,12 @@ class _Block:
             )
         wire = self._wire(quiet=empty)
         address = self._address(wire, quiet=empty)
-        if address is None or wire is None:
-            return None
         if not empty:
             self._credential_checks()
             self._extra_checks()
             self._model_checks()
+        if address is None or wire is None:
+            return None
         fallback = self.found.get("fallback", ())
         return Draft(profile=self._profile(wire, address), fallback=() if empty else fallback)
 

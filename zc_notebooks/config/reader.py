@@ -52,7 +52,7 @@ class Reader:
         for name, raw in value.items():
             where = f"{path}.{name}" if path else str(name)
             if name not in fields:
-                self._unknown(name, fields, where)
+                self._unknown(name, fields, where, raw)
                 continue
             try:
                 parsed = fields[name](raw)
@@ -82,10 +82,10 @@ class Reader:
         value = None if wrong.hidden else (wrong.value if wrong.at else raw)
         self.problem(where + wrong.at, str(wrong), value)
 
-    def _unknown(self, name: str, fields: Iterable[str], where: str) -> None:
+    def _unknown(self, name: str, fields: Iterable[str], where: str, raw: object) -> None:
         near = nearest(name, fields)
         hint = f"did you mean {near!r}?" if near else f"known are {', '.join(sorted(fields))}"
-        self.problem(where, f"is not a known key: {hint}")
+        self.problem(where, f"is not a known key: {hint}", unquoted(raw))
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -102,10 +102,17 @@ def plain(text: str, limit: int = 400) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in short(text, limit))
 
 
+def unquoted(value: object) -> object:
+    """The value of a misplaced name, except text: that may be a key nobody knows as one."""
+    return value if isinstance(value, int | float) else None
+
+
 def shown(value: object) -> str:
-    """A value as a problem quotes it: redacted, one line, cut; empty for what is not plain."""
-    if value is None or isinstance(value, dict | list):
+    """A value as a problem quotes it: redacted, one line, cut; of what holds others only what it is."""
+    if value is None:
         return ""
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "a list"
     if isinstance(value, str):
         return plain(short(repr(value), _SHOWN))
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**18:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from zc_notebooks.config.reader import Reader, nearest
 from zc_notebooks.records import Profile
@@ -13,8 +13,9 @@ def check_ref(reader: Reader, path: str, ref: str, profiles: Mapping[str, Profil
     found = profiles.get(ref)
     if found is not None or ref in reader.broken:
         return found
-    near = nearest(ref, profiles)
-    hint = f"did you mean {near!r}?" if near else f"configured are {_listed(profiles)}"
+    named = [*profiles, *sorted(name for name in reader.broken if not name.startswith("hint:"))]
+    near = nearest(ref, named)
+    hint = f"did you mean {near!r}?" if near else f"configured are {_listed(named)}"
     if "." not in ref:
         reader.problem(path, f"must be a dotted profile ref FAMILY.ALIAS ({hint})", ref)
     else:
@@ -22,7 +23,7 @@ def check_ref(reader: Reader, path: str, ref: str, profiles: Mapping[str, Profil
     return None
 
 
-def _listed(profiles: Mapping[str, Profile]) -> str:
-    first = list(profiles)[:8]
-    more = len(profiles) - len(first)
+def _listed(named: Sequence[str]) -> str:
+    first = named[:8]
+    more = len(named) - len(first)
     return ", ".join(first) + (f" and {more} more" if more else "") if first else "none"
