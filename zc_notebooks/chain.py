@@ -299,10 +299,17 @@ class Chain(Steered, Shown):
         return report(self.config.borders, self.site.spending, self.clock.now())
 
     def clear(self, ref: str | None = None, *, pool: str | None = None, everything: bool = False) -> int:
-        """Clears marks by ref, by pool, or all of them; returns how many there were."""
+        """Clears marks by ref, by pool, or all of them; returns how many there were.
+
+        Those of a ref are the ones it has set and the ones that keep it out: another profile of its key and pool may
+        have set them.
+        """
         if ref is not None and ref not in self.config.profiles:
             raise ConfigError(f"the profile {ref!r} is not configured (configured: {', '.join(self.config.profiles)})")
-        return self.board.clear(ref=ref, pool=pool, all=everything)
+        from zc_notebooks.status import binding
+
+        bound = binding(self.live.now(), ref, self.marks()) if ref is not None else frozenset()
+        return self.board.clear(ref=ref, pool=pool, all=everything, keys=bound)
 
     def status(self) -> Status:
         """Every profile with its marks, what it says is left, and its last outcome. Calls nobody."""

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from zc_notebooks.borders import Borders
 from zc_notebooks.budget.guard import CallBudget
+from zc_notebooks.config import catalogue
 from zc_notebooks.config.catalogue import families
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import CandidateFailure, ConfigError, TransportFailure
 from zc_notebooks.messages import as_request
 from zc_notebooks.records import (
+    CREDENTIAL_BOUND,
     HttpRequest,
+    Mark,
+    MarkKey,
     Plan,
     Profile,
     Reason,
@@ -99,8 +103,13 @@ class ProbeResults(tuple[ProbeResult, ...], Shown):
         return f"ProbeResults({sum(item.reachable for item in self)} of {len(self)} reachable)"
 
 
-async def probe(chain: Chain, ref: str, *, model: str | None = None, timeout_s: float = 20.0) -> ProbeResult:
-    """Asks the profile ``ref`` alone. Marks do not stop it; a success clears older ones, a limit sets one.
+async def probe(
+    chain: Chain, ref: str, *, model: str | None = None, timeout_s: float = 20.0, cooling: bool = True
+) -> ProbeResult:
+    """Asks the profile ``ref`` alone. A success clears older marks, a limit sets one.
+
+    Of several credentials the first that answers decides; what those before it met stands in the result's ``text``.
+    ``cooling``: marks stop nobody; otherwise credentials under a live mark are left out while there is another.
 
     Raises:
         ConfigError: The profile is not configured, or has no model and none is given.
@@ -112,6 +121,8 @@ async def probe(chain: Chain, ref: str, *, model: str | None = None, timeout_s: 
     made = plan(now.config, _alone(now.config, ref, model))
     candidates = variants(made, now.keys)
     usable = [candidate for candidate in candidates if candidate.credential is not None]
+    if not cooling:
+        usable = [candidate for candidate in usable if not _out(chain, candidate)] or usable
     if not usable:
         text = "; ".join(dict.fromkeys(candidate.missing or "" for candidate in candidates))
         return ProbeResult(ref=ref, model=candidates[0].model, state="no key", ms=0.0, how="no request", text=text)
@@ -119,14 +130,28 @@ async def probe(chain: Chain, ref: str, *, model: str | None = None, timeout_s: 
     return await run.zero_token() or await run.completion()
 
 
+def all_out(chain: Chain, ref: str) -> bool:
+    """Whether a live mark keeps out every credential of a profile, or the profile is no longer configured."""
+    now = chain.live.now()
+    if ref not in now.config.profiles:
+        return True
+    candidates = variants(plan(now.config, _alone(now.config, ref, None)), now.keys)
+    return all(candidate.credential is not None and _out(chain, candidate) for candidate in candidates)
+
+
+def _out(chain: Chain, variant: Variant) -> bool:
+    return chain.board.look(variant.key).state == "cooling"
+
+
 class _Probe:
-    """One probe: at most two requests, each with its row."""
+    """One probe: at most two requests for each credential, each with its row."""
 
     def __init__(self, chain: Chain, config: Config, made: Plan, usable: list[Variant], timeout_s: float) -> None:
         self.chain = chain
         self.transport = chain.transport
         self.variants = usable
         self.variant = usable[0]
+        """The one that is asked."""
         self.profile: Profile = self.variant.entry.profile
         facts = CallFacts(
             call_id=secrets.token_hex(8),
@@ -149,6 +174,7 @@ class _Probe:
             write=chain.writer.write,
             shortened=shorten,
             on_attempt=chain.on_attempt,
+            several=frozenset({self.variant.ref} if len(usable) > 1 else ()),
             budget=budget,
         )
         self.conditions = LiveConditions(
@@ -163,23 +189,32 @@ class _Probe:
         )
 
     async def zero_token(self) -> ProbeResult | None:
-        """The catalogue's free request; ``None`` when there is none or it found no fault."""
+        """The catalogue's free request; ``None`` when there is none or some credential passed it."""
         family = families().get(self.profile.family)
         url = family.probe_url(self.profile.base_url) if family is not None else None
         if family is None or family.probe is None or url is None:
             return None
+        while True:
+            found = await self._free_of(family.probe, url)
+            if found is None or len(self.variants) == 1 or not _of_the_key(found):
+                break
+            self.variants = self.variants[1:]
+            self.variant = self.variants[0]
+        return None if found is None else self._result(f"{family.probe.method} {family.probe.path}")
+
+    async def _free_of(self, asked: catalogue.Probe, url: str) -> Judged | None:
+        """The free request with the credential whose turn it is; ``None`` when it found no fault."""
         if self.conditions.border(self.variant) is not None:
             return None  # the walk makes the skip's row
         target = Target(profile=self.profile, model=self.variant.model, key=_secret(self.variant))
         headers = {"accept": "application/json", **auth_headers(target), **self.profile.extra_headers}
-        request = HttpRequest(method=family.probe.method, url=url, headers=headers)
+        request = HttpRequest(method=asked.method, url=url, headers=headers)
         clock, step = self.chain.clock, Try(variant=self.variant, attempt=0)
         started, t0 = clock.now(), clock.monotonic()
         judged = await self._free(request)
-        if judged is None:
-            return None
-        self.call.finish(step, judged, Timing(t=started, secs=clock.monotonic() - t0), (f"probe {family.probe.path}",))
-        return self._result(f"{family.probe.method} {family.probe.path}")
+        if judged is not None:
+            self.call.finish(step, judged, Timing(t=started, secs=clock.monotonic() - t0), (f"probe {asked.path}",))
+        return judged
 
     async def _free(self, request: HttpRequest) -> Judged | None:
         """``None`` unless the answer is a fault that the completion would meet too."""
@@ -223,32 +258,47 @@ class _Probe:
         return self._result("one small completion")
 
     def _result(self, how: str) -> ProbeResult:
-        row = self.call.rows[-1]
-        failure = self.call.failures[-1] if self.call.failures else None
-        state, until, provenance = self._state(failure)
+        row, failures = self.call.rows[-1], self.call.failures
+        back = (failure for failure in failures if _state(failure) in ("limited", "busy"))
+        failure = next(back, failures[-1]) if failures else None
+        answered = self.call.answer is not None or failure is None or _state(failures[-1]) == "reachable"
+        state: State = "reachable" if answered or failure is None else _state(failure)
+        mark = None if answered or failure is None else self._mark(failure)
+        met = [one for one in failures if not (answered and one.row is row)]
         return ProbeResult(
             ref=self.variant.ref,
             model=self.variant.model,
             state=state,
             ms=(row.secs or 0.0) * 1000.0,
             how=how,
-            until=until,
-            provenance=provenance,
-            text=short(failure.text) if failure and state != "reachable" else "",
+            until=None if mark is None else mark.until,
+            provenance=None if mark is None else mark.provenance,
+            text="; ".join(map(_told, met)),
         )
 
-    def _state(self, failure: CandidateFailure | None) -> tuple[State, datetime | None, ResetSource | None]:
-        if self.call.answer is not None or failure is None:
-            return "reachable", None, None
-        verdict = failure.verdict
-        if verdict is None:
-            return "refused", None, None
-        if verdict.reason == "empty":
-            return "reachable", None, None
-        mark = self.chain.board.look(self.variant.key).mark
-        if _STATES.get(verdict.reason) == "limited" and mark is not None:
-            return "limited", mark.until, mark.provenance
-        return _STATES.get(verdict.reason, "failing"), None, None
+    def _mark(self, failure: CandidateFailure) -> Mark | None:
+        if _state(failure) != "limited":
+            return None
+        key = MarkKey(pool=self.profile.pool, credential_id=failure.row.credential_id, model=self.variant.model)
+        return self.chain.board.look(key).mark
+
+
+def _state(failure: CandidateFailure) -> State:
+    if failure.verdict is None:
+        return "refused"
+    if failure.verdict.reason == "empty":
+        return "reachable"
+    return _STATES.get(failure.verdict.reason, "failing")
+
+
+def _told(failure: CandidateFailure) -> str:
+    """What one credential met; with the credential's id when the profile has several."""
+    text = short(failure.text)
+    return f"key {failure.row.credential_id} {_state(failure)}: {text}" if failure.several_credentials else text
+
+
+def _of_the_key(judged: Judged) -> bool:
+    return judged.verdict is not None and judged.verdict.reason in CREDENTIAL_BOUND
 
 
 def _alone(config: Config, ref: str, model: str | None) -> Ask:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from zc_notebooks.config.keys import Missing, faces
 from zc_notebooks.live_config import InForce
 from zc_notebooks.markup import counted
-from zc_notebooks.records import Mark, Profile, Record, Tier
+from zc_notebooks.records import Mark, MarkKey, Profile, Record, Tier
+from zc_notebooks.reliability.mark_rules import covers
 from zc_notebooks.reliability.quota_headers import Headroom
 from zc_notebooks.shown import Keyed, Shown
 
@@ -43,19 +44,33 @@ class ProfileStatus(Record, frozen=True, kw_only=True):
     pool: str
     key: str
     """``found``, ``keyless``, or what is missing, for a call that starts here."""
+    credentials: tuple[str, ...] = ()
+    """Ids of the credentials such a call has, in order."""
     marks: tuple[Mark, ...]
     headroom: tuple[Headroom, ...]
     last: LastOutcome | None
 
+    @property
+    def unmarked(self) -> int:
+        """How many of its credentials no mark concerns."""
+        return len(set(self.credentials) - {item.key.credential_id for item in self.marks})
+
     def words(self, now: datetime) -> str:
-        """``ready``, ``no key: …`` or ``limited until …`` with the countdown and who stated it."""
+        """``ready``, ``no key: …`` or ``daily limit, back in …`` with the countdown and who stated it.
+
+        Of several keys one without a mark is enough to be ready.
+        """
         if self.key not in ("found", "keyless"):
             return f"no key: {self.key}"
         if not self.marks:
             return "ready"
         mark = max(self.marks, key=lambda item: item.until)
         scope = f" for {mark.key.model}" if mark.key.model else ""
-        return f"{mark.reason.replace('_', ' ')}{scope}, back in {countdown(mark.until - now)} ({mark.provenance})"
+        out = f"{mark.reason.replace('_', ' ')}{scope}, back in {countdown(mark.until - now)} ({mark.provenance})"
+        if not self.unmarked:
+            return out
+        keys = counted(len(self.credentials), "key")
+        return f"ready with {self.unmarked} of {keys}; {mark.key.credential_id}: {out}"
 
     def left(self) -> str:
         """What the provider said is left: ``29 of 30 requests a minute``."""
@@ -90,7 +105,7 @@ class Status(Record, Shown, Keyed[ProfileStatus], frozen=True, kw_only=True):
         )
 
     def __repr__(self) -> str:
-        ready = sum(item.words(self.at) == "ready" for item in self.profiles)
+        ready = sum(item.words(self.at).startswith("ready") for item in self.profiles)
         return f"Status({ready} of {counted(len(self.profiles), 'profile')} ready)"
 
 
@@ -99,6 +114,28 @@ def status(chain: Chain) -> Status:
     now, marks, last = chain.live.now(), chain.marks(), _last(chain)
     profiles = tuple(_profile(chain, now, profile, marks, last) for profile in now.config.profiles.values())
     return Status(at=chain.clock.now(), profiles=profiles)
+
+
+def binding(now: InForce, ref: str, marks: Iterable[Mark]) -> frozenset[MarkKey]:
+    """The keys of the ``marks`` that keep some candidate of a configured profile out."""
+    profile = now.config.profiles[ref]
+    ids = _ids(now, profile)
+    models = {profile.model, *profile.fallback_models}
+    models |= {link.model for link in now.config.chain if link.provider == ref}
+    models |= {route.model for route in now.config.routes if route.model_provider == ref}
+    return frozenset(
+        mark.key
+        for mark in marks
+        if mark.key.pool == profile.pool
+        and mark.key.credential_id in ids
+        and any(covers(mark.key.model, model) for model in models)
+    )
+
+
+def _ids(now: InForce, profile: Profile) -> set[str]:
+    """The ids of every credential that calls of a profile may use; ``-`` for none."""
+    keys = [now.keys.credentials(face) for face in faces(now.config, profile)]
+    return {"-" if isinstance(item, Missing) else item.id for found in keys for item in found}
 
 
 def countdown(left: timedelta) -> str:
@@ -120,9 +157,8 @@ def _a(period: str) -> str:
 def _profile(
     chain: Chain, now: InForce, profile: Profile, marks: tuple[Mark, ...], last: Mapping[str, LastOutcome]
 ) -> ProfileStatus:
-    keys = [now.keys.credentials(face) for face in faces(now.config, profile)]
-    ids = {"-" if isinstance(item, Missing) else item.id for found in keys for item in found}
-    found = keys[0]
+    ids = _ids(now, profile)
+    found = now.keys.credentials(faces(now.config, profile)[0])
     usable = [item for item in found if not isinstance(item, Missing)]
     missing = "; ".join(f"{item.name} {item.reason}" for item in found if isinstance(item, Missing))
     key = missing if not usable else "keyless" if usable[0].secret is None else "found"
@@ -135,6 +171,7 @@ def _profile(
         tier=profile.tier,
         pool=profile.pool,
         key=key,
+        credentials=tuple(item.id for item in usable),
         marks=tuple(mark for mark in marks if mark.key.pool == profile.pool and mark.key.credential_id in ids),
         headroom=tuple(dim for item in seen for dim in item.dims),
         last=last.get(profile.ref),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from zc_notebooks.errors import ConfigError
-from zc_notebooks.probe import ProbeResult, probe
+from zc_notebooks.probe import ProbeResult, all_out, probe
 
 if TYPE_CHECKING:
     from zc_notebooks.chain import Chain
@@ -58,8 +58,8 @@ async def watch(
 ) -> None:
     """Probes each candidate once in ``every_s`` seconds, spread evenly, until cancelled (or for ``rounds`` rounds).
 
-    A candidate whose mark says it is out, or that a changed configuration no longer has, is not asked. Every probe is
-    a ledger row of mode ``probe``.
+    A candidate whose marks keep all its credentials out, or that a changed configuration no longer has, is not asked.
+    Every probe is a ledger row of mode ``probe``.
     """
     chosen = targets(chain, refs)
     done, pause = 0, 0.0
@@ -67,8 +67,8 @@ async def watch(
         for ref in chosen or ("",):  # nobody now: an edit may name somebody later
             await chain.clock.sleep(pause)
             pause = every_s / max(len(chosen), 1)
-            if ref in chain.config.profiles and not _cooling(chain, ref):
-                result = await probe(chain, ref)
+            if ref and not all_out(chain, ref):
+                result = await probe(chain, ref, cooling=False)
                 if told is not None:
                     told(result)
         done += 1
@@ -78,9 +78,3 @@ async def watch(
 def start(chain: Chain, refs: Sequence[str], *, every_s: float, told: Told | None = None) -> asyncio.Task[None]:
     """:func:`watch` as a task of the running loop; cancel it to stop."""
     return asyncio.get_running_loop().create_task(watch(chain, refs, every_s=every_s, told=told), name="zc-watch")
-
-
-def _cooling(chain: Chain, ref: str) -> bool:
-    """Whether a live mark covers the whole profile."""
-    profile = chain.config.profiles[ref]
-    return any(mark.key.pool == profile.pool and mark.key.model in (None, profile.model) for mark in chain.marks())

@@ -172,13 +172,8 @@ class ControlsState(Observed):
 
     def clear(self, ref: str) -> int:
         """Clears what keeps this provider from being asked; returns how many marks there were."""
-        profile = self.chain.config.profiles.get(ref)
-        foreign = profile is not None and any(
-            mark.key.pool == profile.pool and mark.provider_ref != ref for mark in self.chain.marks()
-        )
-        pool = profile.pool if profile is not None and foreign else None
-        count = self.chain.clear(ref, pool=pool)
-        self._pressed.line(f'{{chain}}.clear("{ref}"{f", pool={pool!r}" if pool else ""})')
+        count = self.chain.clear(ref)
+        self._pressed.line(f'{{chain}}.clear("{ref}")')
         self._probes.pop(ref, None)
         self.note(f"{ref}: {counted(count, 'mark')} cleared" if count else f"{ref}: no mark to clear")
         return count

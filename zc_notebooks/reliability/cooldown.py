@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -209,8 +209,9 @@ class Marks:
         pool: str | None = None,
         all: bool = False,  # noqa: A002 (the word people type)
         model: str | None = None,
+        keys: Collection[MarkKey] = (),
     ) -> int:
-        """Deletes marks by hand and returns how many: those of a profile ref or of a pool (or either), or all.
+        """Deletes marks by hand and returns how many: those of a profile ref, a pool or under ``keys``, or all.
 
         ``model`` narrows it to marks of exactly this model or pattern. Statements of an exhausted quota go with them.
 
@@ -222,7 +223,7 @@ class Marks:
 
         def chosen(mark: Mark) -> bool:
             owner = all or (ref is None and pool is None) or mark.provider_ref == ref or mark.key.pool == pool
-            return owner and (model is None or mark.key.model == model)
+            return (owner or mark.key in keys) and (model is None or mark.key.model == model)
 
         stated = tuple(mark.key for mark in self.headroom.marks(self._clock.now()) if chosen(mark))
         self.headroom.forget(stated)
