@@ -430,11 +430,13 @@ def test_a_thinking_budget_comes_on_top_of_the_default_limit() -> None:
 
 def test_response_format() -> None:
     """``output_config`` where the model has it, beside an effort too; the schema in the prompt elsewhere."""
-    schema = JsonSchema(name="answer", schema={"type": "object"})
+    city = {"type": "object", "properties": {"city": {"type": "string"}}}
+    schema = JsonSchema(name="answer", schema=city)
     body, _ = encode(say(response_format=schema, reasoning_effort="low"), claude(model="claude-opus-4-8"))
-    assert body["output_config"] == {"effort": "low", "format": {"type": "json_schema", "schema": {"type": "object"}}}
+    shut = {**city, "additionalProperties": False}
+    assert body["output_config"] == {"effort": "low", "format": {"type": "json_schema", "schema": shut}}
     body, encoded = encode(say(response_format=schema), claude(model="claude-3-5-haiku-20241022"))
-    assert '{"type":"object"}' in body["system"]
+    assert '{"type":"object","properties"' in body["system"]
     assert "schema in the prompt" in encoded.notes
 
 

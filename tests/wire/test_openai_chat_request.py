@@ -212,12 +212,21 @@ def test_tools() -> None:
 def test_response_format() -> None:
     """A JSON schema in its own field; where there is none, JSON mode and the schema in the prompt."""
     body, encoded = encode(say(response_format=SCHEMA), chat())
-    assert body["response_format"]["json_schema"] == {"name": "answer", "schema": {"type": "object"}, "strict": True}
-    assert encoded.notes == ()
+    assert body["response_format"]["json_schema"] == {"name": "answer", "schema": {"type": "object"}, "strict": False}
+    assert encoded.notes == ("schema not strict: it has open or optional parts",)
     body, encoded = encode(say(response_format=SCHEMA), chat("deepseek"))
     assert body["response_format"] == {"type": "json_object"}
     assert '{"type":"object"}' in body["messages"][0]["content"]
     assert encoded.notes == ("schema in the prompt",)
+
+
+def test_json_mode() -> None:
+    """Any JSON object is asked for as it was, with the word that servers want in the prompt."""
+    mode = JsonSchema(name="answer", schema={"type": "object"}, strict=False)
+    for words, extra in (("hello", 1), ("as JSON, please", 0)):
+        body, encoded = encode(say(words, response_format=mode), chat("groq"))
+        assert body["response_format"] == {"type": "json_object"}
+        assert (len(body["messages"]), encoded.notes) == (1 + extra, ())
 
 
 def picture(*parts: Any, role: Any = "user") -> ChatRequest:

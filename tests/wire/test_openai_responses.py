@@ -28,6 +28,12 @@ from zc_notebooks.wire.registry import wire
 
 RESPONSES = wire("openai_responses")
 DONE = b"data: [DONE]\n\n"
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
 
 
 def event(kind: str, **fields: Any) -> bytes:
@@ -312,7 +318,7 @@ def test_settings() -> None:
         reasoning_effort="low",
         stop=("a",),
         seed=1,
-        response_format=JsonSchema(name="answer", schema={"type": "object"}),
+        response_format=JsonSchema(name="answer", schema=CITY),
     )
     body, encoded = encode(asked, to(), stream=True)
     assert body == {
@@ -324,7 +330,7 @@ def test_settings() -> None:
         "temperature": 0.5,
         "top_p": 0.9,
         "reasoning": {"effort": "low"},
-        "text": {"format": {"type": "json_schema", "name": "answer", "schema": {"type": "object"}, "strict": True}},
+        "text": {"format": {"type": "json_schema", "name": "answer", "schema": CITY, "strict": True}},
     }
     assert encoded.notes == ("dropped stop", "dropped seed")
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from zc_notebooks.chat import Answer, ChatRequest, ImagePart, Message, TextPart, WireFailure
 from zc_notebooks.records import AnthropicCompletion, WireName
+from zc_notebooks.wire.answer_schema import for_claude
 from zc_notebooks.wire.anthropic_models import (
     DEFAULT_MAX_TOKENS,
     knows_schemas,
@@ -102,9 +103,9 @@ def _response_format(
     schema = request.response_format
     if schema is None:
         return
-    if knows_schemas(model):
-        described = {"type": "json_schema", "schema": schema.schema}
-        body["output_config"] = {**body.get("output_config", {}), "format": described}
+    taken = for_claude(schema) if knows_schemas(model) else None
+    if taken is not None:
+        body["output_config"] = {**body.get("output_config", {}), "format": {"type": "json_schema", "schema": taken}}
     else:
         system.append({"type": "text", "text": schema_instruction(schema)})
         notes.append("schema in the prompt")

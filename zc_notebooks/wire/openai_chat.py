@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from zc_notebooks.chat import Answer, ChatRequest, ImagePart, Message, TextPart, ToolCall, WireFailure
 from zc_notebooks.records import AnthropicCompletion, WireName
 from zc_notebooks.wire import openai_chat_families as families
+from zc_notebooks.wire.answer_schema import described, json_mode
 from zc_notebooks.wire.base import Encoded, StreamDecoder, Target
 from zc_notebooks.wire.call_ids import MISTRAL_IDS, OPENAI_IDS, arguments_text, fitting_id
 from zc_notebooks.wire.images import has_image_urls, has_tool_images, image_url
@@ -121,8 +122,11 @@ def _response_format(request: ChatRequest, family: str, messages: list[Any], not
         messages.insert(0, {"role": "system", "content": schema_instruction(schema)})
         notes.append("schema in the prompt")
         return {"response_format": {"type": "json_object"}}
-    described = {"name": schema.name, "schema": schema.schema, "strict": schema.strict}
-    return {"response_format": {"type": "json_schema", "json_schema": described}}
+    if json_mode(schema):
+        if not any("json" in message.text.lower() for message in request.messages):  # a 400 without the word
+            messages.insert(0, {"role": "system", "content": schema_instruction(schema)})
+        return {"response_format": {"type": "json_object"}}
+    return {"response_format": {"type": "json_schema", "json_schema": described(schema, notes)}}
 
 
 def _messages(request: ChatRequest, family: str) -> list[dict[str, Any]]:

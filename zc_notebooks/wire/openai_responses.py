@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from zc_notebooks.chat import Answer, ChatRequest, ImagePart, Message, TextPart, WireFailure
 from zc_notebooks.records import AnthropicCompletion, WireName
+from zc_notebooks.wire.answer_schema import described
 from zc_notebooks.wire.base import Encoded, StreamDecoder, Target
 from zc_notebooks.wire.call_ids import OPENAI_IDS, arguments_text, fitting_id
 from zc_notebooks.wire.images import has_image_urls, has_tool_images, image_url
@@ -42,9 +43,7 @@ class OpenAIResponses:
         body: dict[str, Any] = {"model": target.model, "input": items, "store": False}
         body |= _settings(request, target, notes) | _tools(request)
         if request.response_format is not None:
-            wanted = request.response_format
-            described = {"name": wanted.name, "schema": wanted.schema, "strict": wanted.strict}
-            body["text"] = {"format": {"type": "json_schema", **described}}
+            body["text"] = {"format": {"type": "json_schema", **described(request.response_format, notes)}}
         if stream:
             body["stream"] = True
         return json_request(target, _url(target), body, stream=stream, notes=notes)
