@@ -135,6 +135,18 @@ def test_quality_that_is_not_there_does_not_lead() -> None:
     assert "a refusal comes fast" in place.reason
 
 
+def test_who_is_hardly_there_needs_no_more_answers() -> None:
+    """Reached in 5 of 36 calls: its five answers are too few to judge it by, and it does not lead anyway."""
+    best = run("custom.a/model-a", ["correct"] * 5 + ["unreachable"] * 31)
+    made = propose(statistics(best + measured("b", 30, 36) + measured("c", 8, 36)), ABC)
+    assert [place.candidate[7] for place in made.places] == ["b", "a", "c"]
+    assert any("too little data to tell custom.a/model-a" in remark for remark in made.remarks)
+    with pytest.raises(CannotOrder, match="saturated"):
+        propose(statistics(best + measured("b", 36, 36) + measured("c", 36, 36)), ABC)
+    with pytest.raises(CannotOrder, match="too little data"):
+        propose(statistics(best), ABC)
+
+
 @pytest.mark.parametrize(
     ("rows", "words"),
     [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,7 +21,8 @@ NOW = datetime(2026, 9, 1, tzinfo=UTC)
 
 def result(candidate: str, task: str, outcome: Any, rep: int = 0, **fields: Any) -> Result:
     """One measured cell."""
-    cell = Cell(task=task, content="c", candidate=candidate, rep=rep)
+    content = fields.pop("content", "c")
+    cell = Cell(task=task, content=content, candidate=candidate, rep=rep)
     own = {
         "kind": "arithmetic",
         "level": 1,
@@ -32,7 +35,7 @@ def result(candidate: str, task: str, outcome: Any, rep: int = 0, **fields: Any)
         key=cell.key,
         t=NOW,
         task=task,
-        content="c",
+        content=content,
         candidate=candidate,
         rep=rep,
         outcome=outcome,
@@ -113,11 +116,50 @@ def test_what_may_be_said_of_two(first: list[Any], second: list[Any], told: str)
     assert ("not: equal" in pair.sentence()) is (told in ("too easy", "too hard"))
 
 
+@pytest.mark.parametrize(("names", "least"), [("ab", 6), ("abc", 7), ("abcdef", 10)])
+def test_how_many_harder_tasks_would_tell(names: str, least: int) -> None:
+    """Where no difference was seen: as many as the exact test needs, for so many pairs."""
+    pair = statistics([row for name in names for row in run(f"{name}/m", ["correct"] * 20)]).pair("b/m", "a/m")
+    assert pair.sentence().endswith(f"take harder tasks: {least} that only one of them solves would tell")
+    more = ["correct"] * 20 + ["wrong"] * least
+    rows = run("a/m", ["correct"] * (20 + least))
+    told = [
+        statistics(rows + [r for n in names[1:] for r in run(f"{n}/m", given)]).pairs for given in (more, more[:-1])
+    ]
+    assert [{pair.told for pair in pairs if pair.first == "a/m"} == {"better"} for pairs in told] == [True, False]
+
+
 def test_a_small_p_is_no_zero() -> None:
     """And of somebody who never answered nothing is said beside anybody."""
     rows = run("a/m", ["correct"] * 20) + run("b/m", ["wrong"] * 20) + run("c/m", ["unreachable"] * 20)
     assert statistics(rows).sentences() == ["a/m is better than b/m (+100%, p < 0.001)"]
     assert statistics(rows).sentences(decided=False) == []
+
+
+def test_who_is_reached_less_is_not_favoured() -> None:
+    """Of three answers one is sooner wrong than of one; two equals, one of them reached in a third of its calls."""
+    chance, runs, told = Random(20261201), 400, 0  # noqa: S311 (a simulation)
+    for _ in range(runs):
+        rows = []
+        for name, reached in (("a/m", 1.0), ("b/m", 0.33)):
+            for place, rep in product(range(40), range(3)):
+                outcome = "correct" if chance.random() < 0.85 else "wrong"
+                rows.append(
+                    result(name, f"t{place}", outcome if chance.random() < reached else "unreachable", rep, secs=1.0)
+                )
+        told += statistics(rows).pair("a/m", "b/m").told in ("better", "worse")
+    assert told / runs <= 0.07
+
+
+def test_instances_are_compared_with_themselves() -> None:
+    """Of a template's instances only those that both answered; another one may be easier."""
+    rows = [result("a/m", f"t{place}", "correct", content="easy") for place in range(8)]
+    rows += [result("a/m", f"t{place}", "wrong", 1, content="hard") for place in range(8)]
+    rows += [result("b/m", f"t{place}", "wrong", 1, content="hard") for place in range(8)]
+    pair = statistics(rows).pair("a/m", "b/m")
+    assert (pair.tasks, pair.wins, pair.losses, pair.difference) == (8, 0, 0, 0.0)
+    easy = [row for row in rows if row.content == "easy"]
+    assert statistics([*easy, *rows[16:]]).pair("a/m", "b/m").told == "too little data"
 
 
 def test_a_pair_seen_from_the_other_side() -> None:

@@ -118,8 +118,10 @@ def _check(found: Statistics, config: Config) -> None:
     if wrong:
         names = ", ".join(f"{item.candidate} ({counted(item.wrong_model, 'answer')})" for item in wrong)
         raise CannotOrder(f"another model answered than was asked for: {names}; its figures are not its own")
-    few = [item for item in found.candidates if item.accuracy.of and _tasks(found, item) < LEAST_TASKS]
-    if few or all(item.accuracy.of == 0 for item in found.candidates):
+    answered = [item for item in found.candidates if item.accuracy.of]
+    wanted = [item for item in answered if _leads(item)] or answered
+    few = [item for item in wanted if _tasks(found, item) < LEAST_TASKS]
+    if few or not answered:
         names = ", ".join(item.candidate for item in few) or "nobody answered"
         raise CannotOrder(f"too little data: at least {LEAST_TASKS} answered tasks each are needed ({names})")
     if found.saturated:

@@ -75,7 +75,10 @@ class Candidate(Record, frozen=True, kw_only=True):
 
 
 class Pair(Record, frozen=True, kw_only=True):
-    """Two candidates on the tasks both answered."""
+    """Two candidates on the tasks both answered, by as many answers of the one as of the other.
+
+    Of three answers one is sooner wrong than of one: whoever can be reached less would win by that alone.
+    """
 
     first: str
     second: str
@@ -91,6 +94,8 @@ class Pair(Record, frozen=True, kw_only=True):
     """About the first. ``too easy`` and ``too hard``: these tasks cannot tell, which is not "equal"."""
     needed: int | None = None
     """Tasks of this kind that would tell with 80 % power, where a difference was seen at all."""
+    least: int = LEAST_DISCORDANT
+    """Tasks that would tell if only one of the two solved them: the exact test's least, for so many pairs."""
 
     def sentence(self) -> str:
         """What may be said."""
@@ -100,7 +105,7 @@ class Pair(Record, frozen=True, kw_only=True):
         more = (
             f"; about {counted(self.needed, 'such task')} would tell"
             if self.needed is not None
-            else "; take harder tasks"
+            else f"; take harder tasks: {self.least} that only one of them solves would tell"
         )
         if self.told == "too easy":
             return f"these tasks are too easy to tell {names} apart (that is not: equal){more}"
@@ -140,7 +145,7 @@ class Statistics(Record, frozen=True, kw_only=True):
     pairs: tuple[Pair, ...]
     tasks: tuple[TaskFigures, ...]
     saturated: bool
-    """No pair with tasks in common is told apart, and these are to blame: too easy or too hard for all."""
+    """No pair with enough tasks in common is told apart, and these are to blame: too easy or too hard for all."""
 
     def candidate(self, name: str) -> Candidate:
         """One candidate's figures. Raises ``KeyError``."""
@@ -173,7 +178,7 @@ def statistics(results: Iterable[Result]) -> Statistics:
         by_candidate[result.candidate].append(result)
     shares = {name: _shares(rows) for name, rows in by_candidate.items()}
     candidates = tuple(_candidate(name, rows) for name, rows in by_candidate.items())
-    pairs = _pairs(shares)
+    pairs = _pairs({name: _answers(rows) for name, rows in by_candidate.items()}, shares)
     return Statistics(
         candidates=candidates,
         pairs=pairs,
@@ -243,8 +248,20 @@ def _shares(rows: Iterable[Result]) -> dict[str, float]:
     return {task: hits / of for task, (hits, of) in counts.items()}
 
 
-def _pairs(shares: Mapping[str, Mapping[str, float]]) -> tuple[Pair, ...]:
-    counted = {pair: _count(shares[pair[0]], shares[pair[1]]) for pair in combinations(shares, 2)}
+Answers = Mapping[str, Mapping[str, Sequence[bool]]]
+"""Task → instance → whether each answer was right, by repetition."""
+
+
+def _answers(rows: Iterable[Result]) -> Answers:
+    found: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for row in sorted(rows, key=lambda row: (row.rep, row.key)):
+        if row.answered:
+            found[row.task][row.content].append(row.outcome == "correct")
+    return found
+
+
+def _pairs(answers: Mapping[str, Answers], shares: Mapping[str, Mapping[str, float]]) -> tuple[Pair, ...]:
+    counted = {pair: _count(answers[pair[0]], answers[pair[1]]) for pair in combinations(answers, 2)}
     corrected = holm({pair: sign_test(wins, losses) for pair, (wins, losses, _, _) in counted.items()})
     return tuple(
         Pair(
@@ -264,6 +281,7 @@ def _pairs(shares: Mapping[str, Mapping[str, float]]) -> tuple[Pair, ...]:
                 corrected[first, second],
             ),
             needed=_needed(wins, losses, tasks, len(counted)),
+            least=_least(len(counted)),
         )
         for (first, second), (wins, losses, difference, tasks) in counted.items()
     )
@@ -279,13 +297,28 @@ def _needed(wins: int, losses: int, tasks: int, pairs: int) -> int | None:
     return None if found is None else max(found, tasks + 1)
 
 
-def _count(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[int, int, float, int]:
+def _least(pairs: int) -> int:
+    """The fewest tasks on which one of two is always better that the exact test tells, as the first of many pairs."""
+    return next(count for count in range(LEAST_DISCORDANT, 99) if 2.0 ** (1 - count) < SIGNIFICANT / pairs)
+
+
+def _count(first: Answers, second: Answers) -> tuple[int, int, float, int]:
     """Tasks the first wins, loses, the mean difference, and how many tasks both answered."""
-    both = [task for task in first if task in second]
-    wins = sum(first[task] > second[task] for task in both)
-    losses = sum(first[task] < second[task] for task in both)
-    difference = mean(first[task] - second[task] for task in both) if both else 0.0
-    return wins, losses, difference, len(both)
+    found = (_difference(first[task], second[task]) for task in first if task in second)
+    differences = [difference for difference in found if difference is not None]
+    wins = sum(difference > 0 for difference in differences)
+    losses = sum(difference < 0 for difference in differences)
+    return wins, losses, mean(differences) if differences else 0.0, len(differences)
+
+
+def _difference(first: Mapping[str, Sequence[bool]], second: Mapping[str, Sequence[bool]]) -> float | None:
+    """Between the shares of right answers in one task: of each instance the first answers, as many as both gave."""
+    hits = of = 0
+    for content in first.keys() & second.keys():
+        count = min(len(first[content]), len(second[content]))
+        hits += sum(first[content][:count]) - sum(second[content][:count])
+        of += count
+    return hits / of if of else None
 
 
 def _told(
@@ -320,11 +353,12 @@ def _turned(pair: Pair) -> Pair:
         p=pair.p,
         told=other.get(pair.told, pair.told),
         needed=pair.needed,
+        least=pair.least,
     )
 
 
 def _saturated(pairs: Sequence[Pair]) -> bool:
-    compared = [pair for pair in pairs if pair.tasks]
+    compared = [pair for pair in pairs if pair.told != "too little data"]
     return bool(compared) and all(pair.told in ("too easy", "too hard") for pair in compared)
 
 
