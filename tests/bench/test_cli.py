@@ -60,7 +60,8 @@ def test_the_report_in_words(measured: Path, capsys: pytest.CaptureFixture[str])
     """Tables and sentences; unknown files are sentences too."""
     assert zc(["bench", "report", str(measured / "bench.jsonl"), "--by-task"]) == 0
     out = capsys.readouterr().out
-    assert "right, of answers" in out
+    for column in ("right, of answers", "reached, of calls", "unparsed", "USD a task", "USD a right answer", "p95 s"):
+        assert column in out.splitlines()[0]
     assert "is better than google.free/gemini-3.5-flash" in out
     assert "p = 0.000" not in out
     (measured / "empty.jsonl").touch()

@@ -234,6 +234,17 @@ def test_no_prompt_and_no_answer_is_kept(tmp_path: Path) -> None:
     assert b"What is 40" not in text
 
 
+def test_one_run_at_a_time(tmp_path: Path) -> None:
+    """A second one on the same file would pay for every cell again: it says so and asks nobody, until the first ends."""
+    fleet = fleet_of(tmp_path, {"a": [answer()] * 3})
+    results = Results(tmp_path / "results.jsonl")
+    with results.held(), pytest.raises(ResultsError, match=r"another run measures into .*results\.jsonl: wait"):
+        asyncio.run(measure(fleet.chain, ITEMS, ["custom.a"], Results(results.path), Settings(reps=1)))
+    assert fleet.called == []
+    assert not results.path.exists()
+    assert asyncio.run(measure(fleet.chain, ITEMS, ["custom.a"], results, Settings(reps=1))).done == 3
+
+
 def test_results_that_cannot_be_written_end_the_run(tmp_path: Path) -> None:
     """One error of ours, not a group of them."""
     fleet = fleet_of(tmp_path, {"a": [answer()] * 3})

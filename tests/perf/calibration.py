@@ -1,7 +1,7 @@
 """``python -m tests.perf calibration``: how often what a measurement states is true, over 500 simulated ones.
 
-Each is the chain's own walk on a scripted transport and a manual clock: tasks of different difficulty, three repetitions,
-three candidates, two of them equal in truth, one of the equals reached in half of its calls.
+Each is the chain's own walk on a scripted transport and a manual clock: tasks of different difficulty, three
+repetitions, three candidates, two of them equal in truth, one of the equals reached in half of its calls.
 
 Then the lab's own fleet ``bench`` with 20 seeds, by the tasks that are shipped.
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args
+from types import ModuleType
+from typing import IO, Annotated, Any, Final, Literal, get_args
 
 import msgspec
 
 from zc_notebooks.errors import ZcError
 from zc_notebooks.records import Record
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # pragma: no cover (Windows has no flock)
+    fcntl = None
 
 Outcome = Literal["correct", "wrong", "unparsed", "truncated", "refused", "error", "unreachable"]
 """``unparsed``: answered without an answer in the stated form. ``truncated``: cut at the token limit. ``refused``: the
@@ -96,10 +104,35 @@ class Result(Record, frozen=True, kw_only=True):
 
 
 class Results:
-    """The file of one measurement. Any number of runs may append; a torn last line (``kill -9``) is passed over."""
+    """The file of one measurement. One run at a time appends; a torn last line (``kill -9``) is passed over."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Inside, no other run measures into the file: it would ask, and pay for, the same cells.
+
+        The kernel lets go of it when the process ends, however it ends; a file system without locks is let be.
+
+        Raises:
+            ResultsError: Another run holds it, or it cannot be written.
+        """
+        with self._opened() as file:
+            try:
+                if fcntl is not None:
+                    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ResultsError(
+                    f"another run measures into {self.path}: wait for its end, or name another file (-o)"
+                ) from None
+            except OSError:
+                pass
+            try:
+                yield
+            finally:
+                if file.seek(0, os.SEEK_END) == 0:
+                    self.path.unlink(missing_ok=True)
 
     def __iter__(self) -> Iterator[Result]:
         """The newest result of each cell, in the order of the first.
@@ -132,12 +165,21 @@ class Results:
             ResultsError: The file cannot be written.
         """
         line = msgspec.json.encode(result) + b"\n"
+        with self._opened() as file:
+            try:
+                os.write(file.fileno(), (b"" if self._ends_whole() else b"\n") + line)
+            except OSError as error:
+                raise self._unwritable(error) from None
+
+    def _opened(self) -> IO[bytes]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:
-                os.write(file.fileno(), (b"" if self._ends_whole() else b"\n") + line)
+            return self.path.open("ab")
         except OSError as error:
-            raise ResultsError(f"{self.path} cannot be written ({error.strerror})") from None
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> ResultsError:
+        return ResultsError(f"{self.path} cannot be written ({error.strerror})")
 
     def done(self) -> frozenset[str]:
         """Keys of the cells that are measured. An unreachable one is measured too: that is its result."""

@@ -151,8 +151,20 @@ async def measure(
 
     Raises:
         ConfigError: A candidate is not configured or has no model.
+        ResultsError: The results cannot be read or written, or another run measures into them.
     """
     every = cells(items, named(chain, candidates), settings)
+    with results.held():
+        return await _measure(chain, every, results, settings, told)
+
+
+async def _measure(
+    chain: Chain,
+    every: Sequence[tuple[Cell, Item]],
+    results: Results,
+    settings: Settings,
+    told: Callable[[Result], object] | None,
+) -> Measured:
     done = results.done()
     left = [(cell, item) for cell, item in every if cell.key not in done]
     run = _Run(chain, results, settings, told)

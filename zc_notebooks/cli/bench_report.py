@@ -39,10 +39,13 @@ def show_report(
             "candidate",
             "right, of answers",
             "reached, of calls",
+            "unparsed",
             "cut off",
             "USD a right answer",
+            "USD a task",
             "tokens out",
             "median s",
+            "p95 s",
         ),
         [_figures(item) for item in found.candidates],
     )
@@ -77,18 +80,22 @@ def oddities(item: Candidate) -> Iterator[str]:
 
 
 def _figures(item: Candidate) -> tuple[str, ...]:
-    cost = (
-        "-" if item.cost_per_correct is None else f"{'at least ' if item.at_least else ''}{item.cost_per_correct:.6f}"
-    )
     return (
         item.candidate,
         str(item.accuracy),
         str(item.reachability),
+        _number(item.outcomes["unparsed"], 0),
         str(item.truncated),
-        cost,
+        _usd_of(item.cost_per_correct, item),
+        _usd_of(item.cost_per_task, item),
         _number(item.tokens_out, 0),
         _number(item.p50_s),
+        _number(item.p95_s),
     )
+
+
+def _usd_of(cost: float | None, item: Candidate) -> str:
+    return "-" if cost is None else f"{'at least ' if item.at_least else ''}{cost:.6f}"
 
 
 def _number(value: float | None, digits: int = 2) -> str:
