@@ -235,7 +235,7 @@ def test_no_prompt_and_no_answer_is_kept(tmp_path: Path) -> None:
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:
-    """A second one on the same file would pay for every cell again: it says so and asks nobody, until the first ends."""
+    """A second one on the same file pays for every cell again: it says so, and asks nobody before the first ends."""
     fleet = fleet_of(tmp_path, {"a": [answer()] * 3})
     results = Results(tmp_path / "results.jsonl")
     with results.held(), pytest.raises(ResultsError, match=r"another run measures into .*results\.jsonl: wait"):
