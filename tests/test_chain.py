@@ -14,6 +14,7 @@ import zc_notebooks as zc
 from tests.fleet import KEYS, Fleet, chain_toml, profile
 from tests.ledger.rows import NOON, row
 from zc_notebooks.errors import TransportFailure
+from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import HttpRequest
 from zc_notebooks.testing import chat_answer, chat_error, response
 
@@ -241,6 +242,35 @@ def test_an_unknown_start(tmp_path: Path, start: str) -> None:
     fleet = Fleet({"a": [OK]}, tmp_path)
     with pytest.raises(zc.ConfigError, match=r"custom\.a"):
         ask(fleet, start=start)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"start": 5}, "start: expected text, got a int"),
+        ({"start": ("custom.a", "m")}, "start: expected text, got a tuple"),
+        ({"model": 5}, "model: expected text"),
+        ({"requested": b"m"}, "requested: expected text"),
+        ({"hint": 5}, "hint: expected text"),
+        ({"source": "tree"}, "source: 'tree' is none of graph, chain"),
+        ({"fallback": "no"}, "fallback: 'no' is neither True nor False"),
+        ({"fallback": 0}, "fallback: 0 is neither"),
+        ({"turn_id": 5}, "turn_id: expected text"),
+        ({"retries": -1}, "retries: -1 is no whole number of at least 0"),
+        ({"retries": "2"}, "retries: '2' is no whole number"),
+        ({"mode": "stream"}, "mode: 'stream' is none of chat, bench"),
+    ],
+)
+def test_a_wrong_option_is_a_sentence(tmp_path: Path, option: dict[str, Any], words: str) -> None:
+    """Before anybody is asked, whole and streamed: no option means what it does not say, and no row is spoiled."""
+    fleet = Fleet({"a": [OK]}, tmp_path)
+    with pytest.raises(InvalidRequest) as whole:
+        ask(fleet, **option)
+    with pytest.raises(InvalidRequest) as streamed:
+        fleet.chain.stream("x", **option)
+    assert words in str(whole.value)
+    assert str(streamed.value) == str(whole.value)
+    assert fleet.rows == []
 
 
 def test_an_allowlist_leaves_nothing(tmp_path: Path) -> None:

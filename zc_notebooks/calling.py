@@ -35,6 +35,7 @@ from zc_notebooks.reliability.rows import CallFacts
 from zc_notebooks.reliability.shorten import shorten
 from zc_notebooks.reliability.steps import Ended, WalkPolicy
 from zc_notebooks.reliability.wrapper import capabilities
+from zc_notebooks.request_settings import named, one_of, whole
 from zc_notebooks.result import Completion
 from zc_notebooks.stream_attempt import Streams
 
@@ -71,6 +72,12 @@ class Limits(Record, frozen=True, kw_only=True):
     """In the place of ``provider_retries``."""
     mode: Literal["chat", "bench"] = "chat"
     """How the rows of its attempts are marked."""
+
+    def __post_init__(self) -> None:
+        """Raises :class:`InvalidRequest` for what a call cannot say: its rows could not be read again."""
+        named(self.turn_id, "turn_id")
+        whole(self.retries, "retries", 0)
+        one_of(self.mode, "mode", "chat", "bench")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +203,7 @@ def _policy(config: Config, made: Plan, ask: Ask, retries: int | None) -> WalkPo
     chain = made.source == "chain"
     reliability = config.reliability
     if retries is not None:
-        reliability = replace(reliability, provider_retries=retries)
+        reliability = replace(reliability, provider_retries=int(retries))
     return WalkPolicy(
         reliability=reliability,
         rate_limit=reliability.chain_rate_limit_policy if chain else reliability.graph_rate_limit_policy,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, cast, get_args
 
 from zc_notebooks.chat import Effort, JsonSchema, Tool
@@ -95,7 +96,7 @@ def number(value: object, name: str, low: float, high: float) -> float | None:
     """A number within bounds, both included."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+    if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
         raise InvalidRequest(f"{name}: {short(repr(value), 40)} is no number from {low} to {high}")
     return float(value)
 
@@ -104,10 +105,28 @@ def whole(value: object, name: str, low: int | None) -> int | None:
     """An integer, not below ``low``."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or (low is not None and value < low):
+    if isinstance(value, bool) or not isinstance(value, Integral) or (low is not None and int(value) < low):
         bound = "" if low is None else f" of at least {low}"
         raise InvalidRequest(f"{name}: {short(repr(value), 40)} is no whole number{bound}")
-    return value
+    return int(value)
+
+
+def named(value: object, name: str) -> None:
+    """Text or nothing; raises :class:`InvalidRequest` for anything else."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidRequest(f"{name}: expected text, got {kind(value)}")
+
+
+def one_of(value: object, name: str, *allowed: str) -> None:
+    """One of a few words; raises :class:`InvalidRequest` for anything else."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidRequest(f"{name}: {short(repr(value), 40)} is none of {', '.join(allowed)}")
+
+
+def flag(value: object, name: str) -> None:
+    """True or false; raises :class:`InvalidRequest` for anything else, which would only count as one of them."""
+    if not isinstance(value, bool):
+        raise InvalidRequest(f"{name}: {short(repr(value), 40)} is neither True nor False")
 
 
 def stop(value: object) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, get_args
 
 import msgspec
 
@@ -13,6 +13,7 @@ from zc_notebooks.config.schema import Config, Route
 from zc_notebooks.errors import ConfigError
 from zc_notebooks.records import Credential, Entry, Plan, Profile, Pruned, Record, Variant
 from zc_notebooks.reliability.graph import Declared, Walker, forward, reaching
+from zc_notebooks.request_settings import flag, named, one_of
 
 HINT: Final = "hint:"
 """How a model name asks for a route."""
@@ -36,6 +37,14 @@ class Ask(Record, frozen=True, kw_only=True):
     source: Source | None = None
     fallback: bool = True
     """``False`` keeps the first entry alone and disregards marks (spec 3.1)."""
+
+    def __post_init__(self) -> None:
+        """Raises :class:`~zc_notebooks.prompt_parts.InvalidRequest` for what a call cannot say."""
+        for name in ("start", "model", "requested", "hint"):
+            named(getattr(self, name), name)
+        if self.source is not None:
+            one_of(self.source, "source", *get_args(Source))
+        flag(self.fallback, "fallback")
 
 
 def plan(config: Config, ask: Ask) -> Plan:
