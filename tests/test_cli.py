@@ -9,11 +9,13 @@ import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.ledger.rows import row
 from tests.terminal import Terminal
+from zc_notebooks.chain import Chain
 from zc_notebooks.cli.app import run
 from zc_notebooks.lab import Lab
 from zc_notebooks.ledger.append import LedgerWriter
@@ -146,6 +148,54 @@ def test_a_users_mistake(zc: Terminal, arguments: list[str], words: str) -> None
     assert words in zc.err
     assert "Traceback" not in zc.err
     assert zc.out == ""
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKES, ids=[" ".join(row[0]) for row in MISTAKES])
+def test_a_users_mistake_as_json(zc: Terminal, arguments: list[str], words: str) -> None:
+    """The same for a program: an object on standard output, whoever noticed the mistake."""
+    assert zc(*arguments, "--json") == 2
+    told = zc.json
+    found = told["problems"] if arguments[:2] == ["config", "check"] else told["error"]["message"]
+    assert words in str(found)
+    assert "Traceback" not in zc.err
+
+
+def test_words_after_two_dashes_are_no_option(zc: Terminal) -> None:
+    """A prompt may be called --json."""
+    assert zc("ask", "--start", "openai.prepaid", "--", "--json") == 0
+    assert zc.out.startswith("(simulated)")
+    assert zc("ask", "--start", "x.y", "--", "--json") == 2
+    assert zc.out == ""
+
+
+def test_a_cancelled_call_as_json(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 130, and the object holds what had happened until then."""
+    whole = Chain.ask_sync
+
+    def stopped(chain: Chain, *asked: Any, **options: Any) -> None:
+        whole(chain, *asked, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Chain, "ask_sync", stopped)
+    assert zc("ask", "hi", "--json") == 130
+    assert zc.json["error"] == {"type": "TurnCancelled", "message": "cancelled", "earliest_reset": None}
+    assert [row["ordinal"] for row in zc.json["attempts"]] == list(range(8))
+    assert [hop["from"].split("/")[0] for hop in zc.json["hops"]][:2] == [FREE, "openrouter.credit"]
+    assert zc.err == "cancelled\n"
+    assert zc("ask", "hi") == 130
+    assert (zc.out, zc.err.splitlines()[-1]) == ("", "cancelled")
+
+
+@pytest.mark.parametrize(
+    ("command", "status"), [(["ask", "-"], 2), (["chat"], 0), (["explain", "-", "--provider", "groq"], 0)]
+)
+def test_a_closed_standard_input(
+    zc: Terminal, monkeypatch: pytest.MonkeyPatch, command: list[str], status: int
+) -> None:
+    """Nothing can be read there, which is as if it were empty."""
+    monkeypatch.setattr("sys.stdin", None)
+    assert zc(*command) == status
+    assert "Traceback" not in zc.err
 
 
 def test_a_broken_configuration(zc: Terminal, tmp_path: Path) -> None:
@@ -408,7 +458,7 @@ def test_chat(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_spent_time_limit_says_so(zc: Terminal) -> None:
     """Exit status 3, and the first line names the time limit."""
     assert zc("ask", "hi", "--timeout", "0.001") == 3
-    assert "time for this call was spent" in zc.err.splitlines()[0]
+    assert [line for line in zc.err.splitlines() if "time for this call was spent" in line] == zc.err.splitlines()[:1]
 
 
 def test_a_closed_standard_output(zc: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,6 +468,17 @@ def test_a_closed_standard_output(zc: Terminal, monkeypatch: pytest.MonkeyPatch)
         closed.setattr("sys.stdout", None)
         assert run(["ask", "What is 2 + 2?", "--start", "openai.prepaid"]) == 0
         assert run(["plan"]) == 0
+
+
+def test_a_place_for_state_that_is_none(zc: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where ledger, marks and choices can be neither read nor written, the answer still arrives."""
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("ZC_STATE_DIR", str(tmp_path / "file"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert zc("ask", "hi", "--start", "openai.prepaid") == 0
+    assert zc.out.startswith("(simulated)")
+    assert "row could not be written" in zc.err
 
 
 def test_a_warning_is_one_sentence(zc: Terminal, tmp_path: Path) -> None:
@@ -430,3 +491,21 @@ def test_a_warning_is_one_sentence(zc: Terminal, tmp_path: Path) -> None:
         assert zc("ask", "hi", "--start", "openai.prepaid") == 0
     assert "zc: warning: 1 row could not be written" in zc.err
     assert ".py:" not in zc.err
+
+
+@pytest.mark.usefixtures("zc")
+def test_a_warning_stands_below_a_streamed_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a line of its own, on a terminal that shows both."""
+    with (tmp_path / "zc.toml").open("a") as file:
+        file.write('\n[ledger]\npath = "blocked"\n')
+    (tmp_path / "blocked").write_text("a file")
+    both = io.StringIO()
+    monkeypatch.setattr("sys.stdout", both)
+    monkeypatch.setattr("sys.stderr", both)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert run(["ask", "hi", "--stream", "--start", "openai.prepaid"]) == 0
+    first, second, *_ = both.getvalue().splitlines()
+    assert first.startswith("(simulated)")
+    assert first.count("zc: ") == 0
+    assert second.startswith("zc: warning: 1 row could not be written")

@@ -35,7 +35,7 @@ from zc_notebooks.cli import (
     report,
     use,
 )
-from zc_notebooks.cli.output import CANCELLED, LOST, OK, USAGE, OutputLost, answer, say
+from zc_notebooks.cli.output import CANCELLED, LOST, OK, USAGE, OutputLost, answer, form_of, refuse, say
 from zc_notebooks.errors import ZcError
 from zc_notebooks.prompt_parts import InvalidRequest
 
@@ -88,7 +88,7 @@ def _zc(
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit status; a user's mistake is one sentence, never a traceback."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), form_of(arguments):
         warnings.showwarning = _warned
         return _run(arguments)
 
@@ -126,14 +126,17 @@ def _status(arguments: Sequence[str]) -> int:
     except typer.Exit as leave:
         return leave.exit_code
     except TyperException as error:
+        words = error.format_message()
         show = getattr(error, "show", None)  # usage errors know their command's usage line
-        show() if show is not None else say(f"zc: {error}")
+        refuse(words, say_it=show if show is not None else lambda: say(f"zc: {words}"))
         return USAGE
     except (typer.Abort, KeyboardInterrupt):
+        refuse("cancelled", kind="TurnCancelled", say_it=lambda: None)
         say("cancelled")
         return CANCELLED
     except (ZcError, InvalidRequest) as error:
-        say(f"zc: {error}")
+        words = str(error)
+        refuse(words, kind=type(error).__name__, say_it=lambda: say(f"zc: {words}"))
         return USAGE
     if status == CANCELLED:
         say("cancelled")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from zc_notebooks.budget.amounts import dollars
-from zc_notebooks.cli.output import answer, attempt_json, emit, fail, hops_json, piece, report, say
-from zc_notebooks.errors import StreamCancelledAfterOutput, TurnCancelled, ZcError, variant_name
-from zc_notebooks.events import Notice, Text
+from zc_notebooks.chat import Hop
+from zc_notebooks.cli.output import answer, attempt_json, emit, fail, hops_json, piece, read_input, report, say
+from zc_notebooks.errors import CandidateFailure, StreamCancelledAfterOutput, TurnCancelled, ZcError, variant_name
+from zc_notebooks.events import Final, Notice, Text
 from zc_notebooks.markup import counted
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import Variant
@@ -20,6 +20,7 @@ from zc_notebooks.result import Completion
 
 if TYPE_CHECKING:
     from zc_notebooks.chain import Chain
+    from zc_notebooks.ledger.row import AttemptRow
     from zc_notebooks.messages import Prompt
     from zc_notebooks.routing.effort import Telemetry
 
@@ -67,11 +68,16 @@ def ask(
     }
     text = read_prompt(prompt)
     try:
-        told: dict[str, Any] = {} if as_json else {"on_failover": _hop, "on_decision": _decided}
+        seen = _Seen()
+        told: dict[str, Any] = seen.hooks() if as_json else {"on_failover": _hop, "on_decision": _decided}
         with zc.open(quiet=as_json, **told) as chain:
             done = show_stream(chain, text, options) if stream and not as_json else chain.ask_sync(text, **options)
     except (ZcError, InvalidRequest) as error:
         report(error, as_json=as_json)
+    except KeyboardInterrupt:
+        if not as_json:
+            raise
+        report(seen.cancelled(), as_json=True)
     if as_json:
         emit(completion_json(done))
         return
@@ -82,12 +88,31 @@ def ask(
     remark(done)
 
 
+class _Seen:
+    """What has happened in a call so far, for one that is cancelled."""
+
+    def __init__(self) -> None:
+        self._rows: list[AttemptRow] = []
+        self._hops: list[Hop] = []
+
+    def hooks(self) -> dict[str, Any]:
+        """For the chain."""
+        return {"on_attempt": self._rows.append, "on_failover": self._hop}
+
+    def cancelled(self) -> TurnCancelled:
+        """The call's end."""
+        error = TurnCancelled("cancelled", [CandidateFailure(row=row) for row in self._rows])
+        error.hops = tuple(self._hops)
+        return error
+
+    def _hop(self, origin: Variant, to: Variant, reason: str) -> None:
+        self._hops.append(Hop(origin=variant_name(origin), to=variant_name(to), reason=reason))
+
+
 def read_prompt(prompt: str) -> str:
     """The prompt itself, or standard input for ``-``. An empty one ends the command."""
     if prompt == "-":
-        prompt = (
-            sys.stdin.buffer.read().decode("utf-8", "replace") if hasattr(sys.stdin, "buffer") else sys.stdin.read()
-        )
+        prompt = read_input().decode("utf-8", "replace")
     if not prompt.strip():
         fail("the prompt is empty: give one, or - and some standard input")
     return prompt
@@ -115,11 +140,12 @@ def show_stream(chain: Chain, prompt: Prompt, options: dict[str, Any]) -> Comple
             if isinstance(event, Text):
                 piece(event.text)
                 shown = open_line = True
-            elif isinstance(event, Notice):
+            elif isinstance(event, Notice | Final):  # what is said from here on stands in lines of its own
                 if open_line:
                     piece("\n")
                     open_line = False
-                say(event.text)
+                if isinstance(event, Notice):
+                    say(event.text)
     except KeyboardInterrupt:
         words = "cancelled"
         kind = StreamCancelledAfterOutput(words, partial_text=stream.partial_text) if shown else TurnCancelled(words)

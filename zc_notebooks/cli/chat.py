@@ -65,6 +65,8 @@ def _turn(chain: Chain, history: list[Message], line: str, options: dict[str, An
 
 def _line() -> str | None:
     """The next line a person wrote, or ``None`` at the end."""
+    if sys.stdin is None:  # closed by whoever started us
+        return None
     if sys.stdin.isatty():
         sys.stderr.write("> ")
         sys.stderr.flush()

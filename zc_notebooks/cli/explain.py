@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from zc_notebooks.cli.ask import AsJson
-from zc_notebooks.cli.output import answer, emit, fail, report, table
+from zc_notebooks.cli.output import answer, emit, fail, read_input, report, table
 from zc_notebooks.errors import ZcError
 
 
@@ -50,7 +49,7 @@ def _body(file: str | None) -> bytes:
     if file is None:
         fail("give the response's body as a file, - for standard input, or --case FILE.json")
     if file == "-":
-        return sys.stdin.buffer.read()
+        return read_input()
     try:
         return Path(file).read_bytes()
     except OSError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final, NoReturn, TextIO
 
 import msgspec
@@ -32,6 +34,9 @@ INTERRUPTED: Final = 5
 LOST: Final = 1
 """The result could not be written."""
 CANCELLED: Final = 130
+
+
+_AS_JSON: ContextVar[bool] = ContextVar("zc_as_json", default=False)
 
 
 class OutputLost(Exception):
@@ -89,10 +94,36 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console().print(drawn)
 
 
+@contextmanager
+def form_of(arguments: Sequence[str]) -> Iterator[None]:
+    """Inside the block whatever ends the command is told in the form its command line asks for."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    token = _AS_JSON.set("--json" in options)
+    try:
+        yield
+    finally:
+        _AS_JSON.reset(token)
+
+
 def fail(message: str, status: int = USAGE) -> NoReturn:
-    """Ends the command with one sentence on standard error."""
-    say(f"zc: {message}")
+    """Ends the command with one sentence on standard error, or as an object on standard output."""
+    refuse(message, say_it=lambda: say(f"zc: {message}"))
     raise typer.Exit(status)
+
+
+def refuse(message: str, *, say_it: Callable[[], object], kind: str = "UsageError") -> None:
+    """Tells what no exception of ours stands for: ``say_it`` for people, the object of a failure for programs."""
+    if _AS_JSON.get():
+        emit({"error": {"type": kind, "message": message, "earliest_reset": None}})
+    else:
+        say_it()
+
+
+def read_input() -> bytes:
+    """All of standard input; nothing when whoever started us closed it."""
+    if sys.stdin is None:
+        return b""
+    return sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
 
 
 def status_of(error: BaseException) -> int:
@@ -139,7 +170,7 @@ def report(error: Exception, *, as_json: bool) -> NoReturn:
     if as_json:
         emit(error_json(error))
     elif status_of(error) != CANCELLED:  # that word is said once, where the command ends
-        if isinstance(error, CallTimeout):
+        if isinstance(error, CallTimeout) and error.attempts:
             say(f"zc: {error.headline}")
         say(f"zc: {error}" if isinstance(error, ZcError) and not isinstance(error, CallError) else str(error))
     raise typer.Exit(status_of(error))

@@ -73,7 +73,7 @@ class ChoiceFile:
         """Raises :class:`ConfigError` when there is a choice that cannot be read: it is never passed over."""
         try:
             kept = msgspec.json.decode(self.path.read_bytes(), type=_Kept)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # the latter where no state can be kept at all
             return None
         except OSError as error:
             raise ConfigError(f"your choice in {self.path} cannot be read ({error.strerror})") from None
