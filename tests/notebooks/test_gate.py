@@ -16,6 +16,7 @@ import pytest
 from tests.notebook.kernels import LIMIT_S, kernel
 from tests.notebooks.canonical import FOLDER
 from tests.notebooks.manifest import NOTEBOOKS
+from zc_notebooks.config.state import state_dir
 
 LOST = ("Task exception was never retrieved", "was never awaited", "UsageError", "Traceback (most recent call last)")
 LAST_WORD = "import gc; gc.collect(); print('gate: the end')"
@@ -52,7 +53,7 @@ def test_committed_as_it_ran(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_all_cells_at_once(name: str, client: Any) -> None:
-    """Each reply is ok, no task exception is lost, no magic is unknown."""
+    """Each reply is ok, no task exception is lost, no magic is unknown, and the lab's money is nobody's."""
     sources = ["".join(cell["source"]) for cell in cells(name)]
     sent = [client.execute(source, stop_on_error=False) for source in [*sources, LAST_WORD]]
     waiting, replies, printed = set(sent), {}, []
@@ -76,3 +77,4 @@ def test_all_cells_at_once(name: str, client: Any) -> None:
     ]
     assert bad == []
     assert [word for word in LOST if word in "".join(printed)] == []
+    assert not (state_dir() / "spend.sqlite").exists()
