@@ -28,6 +28,13 @@ def test_83_the_later_turns_stay() -> None:
     assert len(kept) == 1 + 5
 
 
+def test_83_the_first_turn_always_goes() -> None:
+    """Behaviour 83: also where what stands before it is the half that goes."""
+    said = [("assistant", "a"), ("assistant", "b"), ("user", "q0"), ("user", "q1")]
+    kept = shorten(ChatRequest(messages=tuple(text_message(role, text) for role, text in said))).messages  # type: ignore[arg-type]
+    assert [message.text for message in kept] == ["q1"]
+
+
 def test_84_a_single_turn_cannot_be_shortened() -> None:
     """Behaviour 84."""
     messages = (SYSTEM, *tool_turn(0))

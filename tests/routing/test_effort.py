@@ -98,6 +98,16 @@ def test_own_thresholds_and_keywords() -> None:
     assert told == ["simple", "standard", "complex", "complex", "standard", "complex"]
 
 
+def test_words_are_compared_case_folded() -> None:
+    """162: both sides; folding is more than lower case."""
+    own = EffortRouting(local_hint="l", cloud_hint="c", latin_keywords=("Straße",))
+    assert [estimate_effort(text, own).keywords for text in ("STRASSE", "straße", "strassen")] == [
+        ("Straße",),
+        ("Straße",),
+        (),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

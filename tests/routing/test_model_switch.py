@@ -49,6 +49,15 @@ def test_it_holds_to_the_turns_end_and_the_next_is_classified(house: Make) -> No
     assert len(one.told) == 2
 
 
+def test_a_switch_is_gone_with_the_turn_for_late_work_too(house: Make) -> None:
+    """167: work that was carried out of the turn, and a call awaited after it, go where the turn was decided to go."""
+    one = house(policy="auto")
+    with one.chain.turn(COMPLEX) as turn:
+        turn.model_switch.set(HOME, "small-2")
+        carried, call = turn.carry(lambda: one.chain.ask_sync(SIMPLE)), one.chain.ask(SIMPLE)
+    assert [carried().served.model, asyncio.run(call).served.model] == ["large"] * 2
+
+
 def test_with_an_override_classification_stays_off(house: Make) -> None:
     """167: the switch leaves the operator's choice as it was."""
     one = house(policy="auto")
