@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import tempfile
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import zc_notebooks as zc
 from tests.live.asking import PLACES, Asker, config_text
@@ -312,6 +316,77 @@ def test_borders_by_its_own_journal(url: str, tmp_path: Path, wire: WireName, bo
     assert len(asked) == len(attempts) > 0
     assert {row.provider_ref for row in attempts} == {place.ref}
     assert all(wire_path(wire) in entry["path"] for entry in asked)
+
+
+WAYS = ("whole", "streamed", "draft", "thread", "sub-call")
+SOME = st.lists(st.sampled_from(list(PLACES)), max_size=3, unique=True)
+
+
+async def ask_as(chain: Chain, way: str, prompt: str, **options: Any) -> None:
+    """One call, however it is made; a draft that breaks off is recovered by a walk."""
+    if way == "thread":
+        await asyncio.to_thread(chain.ask_sync, prompt, **options)
+    elif way == "sub-call":
+        with chain.turn("hi") as turn:
+            await asyncio.to_thread(turn.carry(lambda: chain.ask_sync(prompt, **options)))
+    elif way == "whole":
+        await chain.ask(prompt, **options)
+    else:
+        async with chain.stream(prompt, draft=way == "draft", **options) as events:
+            async for _ in events:
+                pass
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    fallbacks=st.fixed_dictionaries(dict.fromkeys(PLACES, SOME)),
+    links=SOME,
+    allowed=st.none() | st.frozensets(st.sampled_from(list(PLACES))),
+    local=st.none() | st.frozensets(st.sampled_from(list(PLACES))),
+    free=st.none() | st.frozensets(st.sampled_from(list(PLACES))),
+    hint=st.none() | st.sampled_from(list(PLACES)),
+    way=st.sampled_from(WAYS),
+    prompt=st.sampled_from(["no luck", "plain", "break off", "hang up", "no money"]),
+)
+def test_borders_over_random_graphs_by_its_own_journal(
+    url: str,
+    fallbacks: dict[WireName, list[WireName]],
+    links: list[WireName],
+    allowed: frozenset[WireName] | None,
+    local: frozenset[WireName] | None,
+    free: frozenset[WireName] | None,
+    hint: WireName | None,
+    way: str,
+    prompt: str,
+) -> None:
+    """Behaviour 157 and spec 2.7: allowlist, tiers and budget, over every way to call, by somebody else's log.
+
+    ``local`` have the one permitted tier, ``free`` the one price that the budget of 0 pays for.
+    """
+    text = f'default_provider = "{PLACES["openai_chat"].ref}"\n'
+    for number, (wire, place) in enumerate(PLACES.items()):
+        text += f'[providers.{place.family}.at]\nuri = "{url}{place.path}"\nwire_api = "{wire}"\nkeyless = true\n'
+        text += f'model = "{place.model}"\ntier = "{"metered" if local and wire not in local else "local"}"\n'
+        text += f'pricing = {{ "*" = {0 if free is None or wire in free else 5} }}\n'
+        text += f"fallback = {json.dumps([PLACES[other].ref for other in fallbacks[wire]])}\n"
+        text += f'[[model_routes]]\nhint = "{wire}"\nmodel_provider = "{place.ref}"\nmodel = "m{number}"\n'
+    text += "".join(f'[[chain]]\nprovider = "{PLACES[wire].ref}"\n' for wire in links)
+    text += "[reliability]\nprovider_retries = 0\n"
+    text += "" if free is None else "[borders]\nbudget_call_usd = 0\n"
+    permitted = [each for each in (allowed, local or None, free) if each is not None]
+    before = len(entries(url))
+    with tempfile.TemporaryDirectory() as folder:
+        config = parse_config(text, base_dir=Path(folder), source="zc.toml")
+        clock = ManualClock()
+        chain = Chain(config, clock=clock, ledger=folder, marks=Marks(None, clock=clock), environ={})
+        options = {"hint": hint, "max_tokens": 50, "allow_tiers": ["local"] if local else None}
+        with chain, suppress(zc.CallError):
+            refs = [PLACES[wire].ref for wire in PLACES if allowed is None or wire in allowed]
+            with zc.allowed(refs):
+                asyncio.run(ask_as(chain, way, prompt, **options))
+    for entry in entries(url)[before:]:
+        asked = next(wire for wire in PLACES if wire_path(wire) in entry["path"])
+        assert all(asked in each for each in permitted), entry["path"]
 
 
 def others(wire: WireName) -> str:
