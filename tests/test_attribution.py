@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncGenerator
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -248,3 +249,19 @@ def test_the_one_function_for_scripts_has_it_too() -> None:
         )
     assert done.fallback is not None
     assert turn.take() == done.fallback
+
+
+def test_a_scope_left_elsewhere_ends_quietly() -> None:
+    """A generator that is closed by another task, as fixtures and dropped generators are."""
+
+    async def block() -> AsyncGenerator[attribution.Scope]:
+        with attribution.scope() as own:
+            yield own
+
+    async def run() -> None:
+        opened = block()
+        await asyncio.create_task(anext(opened))  # type: ignore[arg-type]
+        await asyncio.create_task(opened.aclose())  # type: ignore[arg-type]
+
+    asyncio.run(run())
+    assert attribution.take() is None

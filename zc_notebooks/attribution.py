@@ -13,7 +13,7 @@ Without a scope nothing is kept; the answer itself always has its record (``answ
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Final
 
@@ -51,7 +51,8 @@ def scope() -> Iterator[Scope]:
     try:
         yield own
     finally:
-        _SCOPE.reset(token)
+        with suppress(ValueError):  # left in another context, which has its own value
+            _SCOPE.reset(token)
 
 
 def take() -> FallbackRecord | None:
