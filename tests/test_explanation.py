@@ -83,6 +83,21 @@ def test_tool_calls_as_the_wire_has_them(wire: str, body: dict[str, Any], argume
     assert found["tool_calls"] == [{"name": "f", "arguments": arguments}]
 
 
+def test_what_ran_at_the_provider_is_a_call_where_it_has_a_name() -> None:
+    """Anthropic names its server tools and their arguments; a Responses search and Gemini's code have neither."""
+    call = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
+    said = {"type": "text", "text": "Hi"}
+    found = explained(200, {"content": [call, said], "stop_reason": "end_turn"}, wire="anthropic_messages")
+    assert found["tool_calls"] == [{"name": "web_search", "arguments": {"query": "x"}}]
+    search = {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "x"}}
+    message = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    body = {"object": "response", "status": "completed", "output": [search, message]}
+    assert explained(200, body, wire="openai_responses")["tool_calls"] == []
+    parts = [{"executableCode": {"code": "1"}}, {"text": "Hi"}]
+    body = {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}
+    assert explained(200, body, wire="gemini")["tool_calls"] == []
+
+
 def test_the_familys_own_wire_is_the_default() -> None:
     """A family of the catalogue is read by its wire, an unknown one by OpenAI's."""
     body = {"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}

@@ -21,6 +21,8 @@ from zc_notebooks.wire.assemble import parse_arguments
 Outcome = Literal["ok", "error", "truncated"]
 _OBJECT_ARGUMENTS = frozenset({"gemini", "ollama"})
 """Wires whose tool arguments are JSON objects rather than strings; so are those of Anthropic's whole bodies."""
+_NAMES_SERVER_CALLS = frozenset({"anthropic_messages"})
+"""Wires that give a tool which ran on the provider's side a name and arguments, as they do for other calls."""
 
 
 class Explanation(Record, Shown, frozen=True, kw_only=True):
@@ -199,7 +201,7 @@ def _read(answer: Answer, name: WireName, now: datetime, *, objects: bool) -> Ex
         reasoning=(answer.reasoning + thought) or None,
         finish_reason=answer.finish_raw,
         usage=_usage(answer),
-        tool_calls=_calls(answer, objects=objects),
+        tool_calls=_calls(answer, name, objects=objects),
         evidence=(Evidence(where="answer", value=answer.finish_raw or "complete", means="complete"),),
         action="the answer is used",
     )
@@ -218,7 +220,7 @@ def _failed(verdict: Verdict, answer: Answer, name: WireName, now: datetime) -> 
         reasoning=answer.reasoning or None,
         finish_reason=answer.finish_raw,
         usage=_usage(answer),
-        tool_calls=_calls(answer, objects=name in _OBJECT_ARGUMENTS),
+        tool_calls=_calls(answer, name, objects=name in _OBJECT_ARGUMENTS),
         evidence=verdict.evidence,
         action=_action(verdict, now),
         verdict=verdict,
@@ -237,9 +239,10 @@ def _usage(answer: Answer) -> Mapping[str, int | None] | None:
     }
 
 
-def _calls(answer: Answer, *, objects: bool) -> tuple[Mapping[str, Any], ...]:
-    """Calls that ran on the provider's side, then those the model wants made."""
-    ran = [(call.name, parse_arguments(call.raw), call.raw) for call in answer.pre_executed if call.phase == "call"]
+def _calls(answer: Answer, name: WireName, *, objects: bool) -> tuple[Mapping[str, Any], ...]:
+    """Named calls that ran on the provider's side, then those the model wants made."""
+    there = [call for call in answer.pre_executed if call.phase == "call" and name in _NAMES_SERVER_CALLS]
+    ran = [(call.name, parse_arguments(call.raw), call.raw) for call in there]
     asked = [(call.name, call.arguments, call.raw) for call in answer.tool_calls]
     return tuple(
         {"name": redact(tool), "arguments": parsed if objects and parsed is not None else raw}
