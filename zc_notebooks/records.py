@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
@@ -20,14 +20,7 @@ Tier = Literal["free", "trial", "prepaid", "metered", "local"]
 TIERS: Final[tuple[Tier, ...]] = ("free", "trial", "prepaid", "metered", "local")
 
 WireName = Literal["openai_chat", "openai_responses", "anthropic_messages", "gemini", "ollama", "cohere_v2"]
-WIRES: Final[tuple[WireName, ...]] = (
-    "openai_chat",
-    "openai_responses",
-    "anthropic_messages",
-    "gemini",
-    "ollama",
-    "cohere_v2",
-)
+WIRES: Final[tuple[WireName, ...]] = get_args(WireName)
 
 Reason = Literal[
     "minute_limit",
