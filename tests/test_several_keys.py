@@ -65,8 +65,9 @@ def test_watch_asks_another_key_of_the_pool(tmp_path: Path) -> None:
 
 
 def test_watch_spares_a_key_that_is_out(tmp_path: Path) -> None:
-    """Of two keys only the open one is asked, and with both out nobody is."""
-    fleet = Fleet({"a": [DAY, chat_answer(), MODELS, DAY]}, tmp_path, toml=TWO)
+    """Of two keys only the open one is asked, and with both out nobody is, though a third is not set."""
+    toml = TWO.replace('"KEY_B"]', '"KEY_B", "KEY_GONE"]')
+    fleet = Fleet({"a": [DAY, chat_answer(), MODELS, DAY]}, tmp_path, toml=toml)
     fleet.chain.ask_sync("hi")
     first, second = (row.credential_id for row in fleet.rows)
     asyncio.run(watch(fleet.chain, every_s=9, rounds=2))

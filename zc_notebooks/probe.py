@@ -136,7 +136,8 @@ def all_out(chain: Chain, ref: str) -> bool:
     if ref not in now.config.profiles:
         return True
     candidates = variants(plan(now.config, _alone(now.config, ref, None)), now.keys)
-    return all(candidate.credential is not None and _out(chain, candidate) for candidate in candidates)
+    usable = [candidate for candidate in candidates if candidate.credential is not None]
+    return bool(usable) and all(_out(chain, candidate) for candidate in usable)
 
 
 def _out(chain: Chain, variant: Variant) -> bool:

@@ -62,7 +62,7 @@ def test_the_last_statement_is_kept() -> None:
         pytest.param([left(0, DAY, period="day")], DAY, "daily_limit", id="of a day"),
         pytest.param([left(0, DAY, "tokens", "day")], DAY, "token_daily_limit", id="tokens of a day"),
         pytest.param([left(0, DAY, "input_tokens", "day")], DAY, "token_daily_limit", id="input tokens of a day"),
-        pytest.param([left(0, 20 * DAY, "other", "month")], 20 * DAY, "daily_limit", id="of a month"),
+        pytest.param([left(0, 20 * DAY, period="month")], 20 * DAY, "daily_limit", id="of a month"),
         pytest.param([left(0, 90, period="unknown")], 90, "minute_limit", id="unknown and short"),
         pytest.param([left(0, 6 * HOUR, "tokens", "unknown")], 6 * HOUR, "token_daily_limit", id="unknown and long"),
         pytest.param([left(0), left(0, DAY, period="day"), left(5, 2 * DAY)], DAY, "daily_limit", id="the longest"),
@@ -97,6 +97,7 @@ def test_nothing_left_is_a_mark(dims: list[Headroom], until_s: float, reason: st
         pytest.param([left(0, None)], id="no reset stated"),
         pytest.param([left(0, 0)], id="reset now"),
         pytest.param([left(0, -5)], id="reset past"),
+        pytest.param([left(0, dimension="other")], id="images"),
     ],
 )
 def test_anything_else_is_none(dims: list[Headroom]) -> None:

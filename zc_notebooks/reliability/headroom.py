@@ -122,9 +122,10 @@ def _own(key: MarkKey) -> tuple[MarkKey, ...]:
 
 
 def _used_up(seen: Seen, now: datetime) -> Headroom | None:
-    """The dimension with nothing left that comes back last."""
-    gone = [one for one in _dims(seen.dims) if one.remaining == 0 and one.resets_at is not None and one.resets_at > now]
-    return max(gone, key=lambda one: one.resets_at or now, default=None)
+    """The dimension with nothing left that comes back last; no chat is counted in images or seconds of sound."""
+    gone = [one for one in _dims(seen.dims) if one.remaining == 0 and one.dimension != "other"]
+    ends = [one for one in gone if one.resets_at is not None and one.resets_at > now]
+    return max(ends, key=lambda one: one.resets_at or now, default=None)
 
 
 def _empty(seen: Seen, now: datetime) -> bool:
@@ -136,7 +137,7 @@ def _mark(seen: Seen, now: datetime) -> Mark | None:
     if gone is None or gone.resets_at is None:
         return None
     window = "" if gone.period == "unknown" else f" of this {gone.period}"
-    what = "units" if gone.dimension == "other" else gone.dimension.replace("_", " ")
+    what = gone.dimension.replace("_", " ")
     return Mark(
         key=seen.key,
         until=min(gone.resets_at, now + MAX_AHEAD),

@@ -23,6 +23,8 @@ _NAMES: Final = {
     "req": "requests",
     "request": "requests",
     "requests": "requests",
+    "calls": "requests",
+    "queries": "requests",
     "token": "tokens",
     "tokens": "tokens",
 }
