@@ -215,6 +215,87 @@ def test_the_rest_of_the_file_stays() -> None:
     assert again.count("# measured") == text.count("# measured")
 
 
+COMMENTED = """# what the file is about
+[[chain]]
+provider = "groq.free"
+model = "m1"
+# groq is slow at noon
+
+# apart from both
+
+# deepseek: prepaid, in May
+[[chain]]
+provider = "deepseek.prepaid" # the card
+model = "d4"
+[chain.extra]
+z = [
+  [1],
+]
+
+# about patience
+[reliability]
+provider_retries = 5
+[providers.custom."a#b"]
+model = "x"
+"""
+
+
+def test_comments_go_where_they_belong() -> None:
+    """With the block they stand at; what stands apart, or above another table, stays."""
+    text = with_order(COMMENTED, MADE)
+    assert text.splitlines() == [
+        "# what the file is about",
+        "# deepseek: prepaid, in May",
+        "[[chain]] # measured: the best: 90%",
+        'provider = "deepseek.prepaid" # the card',
+        'model = "d4"',
+        "[chain.extra]",
+        "z = [",
+        "  [1],",
+        "]",
+        "",
+        "# apart from both",
+        "",
+        "[[chain]] # measured: next by rank",
+        'provider = "groq.free"',
+        'model = "m1"',
+        "# groq is slow at noon",
+        "",
+        *COMMENTED.splitlines()[-5:],
+    ]
+
+
+def test_tables_between_the_blocks_stay_between_them() -> None:
+    """The order of the file is kept: places are filled anew."""
+    one, other = '[[chain]]\nprovider = "groq.free"\nmodel = "m1"\n', '[[chain]]\nprovider = "deepseek.prepaid"\n'
+    text = with_order(f"{one}[a]\nx = 1\n{other}[b]\nx = 2\n", MADE)
+    assert [line for line in text.splitlines() if line[0] in "[p"] == [
+        "[[chain]] # measured: the best: 90%",
+        'provider = "deepseek.prepaid"',
+        "[a]",
+        "[[chain]] # measured: next by rank",
+        'provider = "groq.free"',
+        "[b]",
+    ]
+
+
+def test_the_ends_of_lines_stay(tmp_path: Path) -> None:
+    """A file with the line ends of Windows has them afterwards, all of them."""
+    path = tmp_path / "zc.toml"
+    path.write_bytes(FILE.replace("\n", "\r\n").encode())
+    write_order(path, MADE)
+    data = path.read_bytes()
+    assert data.count(b"\r\n") == data.count(b"\n") > len(FILE.splitlines())
+
+
+def test_a_header_inside_a_text_is_none() -> None:
+    """Nor is a comment in it one."""
+    note = 'note = """\n[[chain]]\nprovider = "x"\n"""\n'
+    text = with_order(note + FILE, MADE)
+    assert text.startswith(note)
+    assert [link["provider"] for link in tomllib.loads(text)["chain"]] == ["deepseek.prepaid", "groq.free"]
+
+
 def test_a_block_is_taken_once() -> None:
     """A block without a model goes to the first place of its provider; the second one gets a block of its own."""
     places = tuple(Place(candidate=f"groq.free/{model}", pool="g", reason="one") for model in ("a", "b"))
