@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import logging
 import pickle
 import unicodedata
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import msgspec
 import pytest
@@ -22,7 +25,7 @@ from zc_notebooks.cli.output import error_json
 from zc_notebooks.errors import TransportFailure
 from zc_notebooks.records import HttpRequest, HttpResponse
 from zc_notebooks.redact import Redactor, Secret, redact, safe, short
-from zc_notebooks.testing import chat_answer, response
+from zc_notebooks.testing import chat_answer, chat_error, response
 
 PLANTED = "Zq7Kx2Lm9Pw4Rt6Yv8Bn3Cd5"
 """No vendor's form: only the registry of keys in use can know it."""
@@ -35,11 +38,17 @@ def echoes(status: int) -> Any:
     def answer(request: HttpRequest) -> HttpResponse:
         key = request.headers["authorization"].removeprefix("Bearer ")
         shortened = f"{key[:6]}...{key[-6:]}"
-        message = f"Incorrect API key provided: {key} (also {shortened}, '{key[:6]}', https://x.test/?key={key})"
+        message = f"Incorrect API key provided: {key} (also {shortened}, '{key[:6]}', {key.upper()}, https://x.test/?key={key})"
         body = {"error": {"message": message, "code": key, "type": shortened, "param": key[-6:]}, "echo": [key]}
         return response(status, body, {"x-key": key, "retry-after": key, "x-ratelimit-reset": shortened})
 
     return answer
+
+
+def echoes_headers(request: HttpRequest) -> HttpResponse:
+    """A server that says what it was sent."""
+    named = [f"{name} {request.headers[name]}" for name in ("x-title", "x-my-token", "helicone-auth")]
+    return chat_error(400, f"no: {named}")
 
 
 def dies(request: HttpRequest) -> HttpResponse:
@@ -48,8 +57,8 @@ def dies(request: HttpRequest) -> HttpResponse:
 
 
 def leaks(text: str) -> list[str]:
-    """The parts of the planted key that ``text`` holds."""
-    return [part for part in PARTS if part in text]
+    """The parts of the planted key that ``text`` holds, in whatever case."""
+    return [part for part in PARTS if part.lower() in text.lower()]
 
 
 def everything(error: zc.CallError, fleet: Fleet) -> list[str]:
@@ -146,6 +155,50 @@ def test_a_known_key_never_survives(key: str, around: str) -> None:
     redactor = Redactor([key])
     once = redactor(f"{around}{key}{around}")
     assert key not in once or key in "***"
+
+
+def json_of_javascript(key: str) -> str:
+    """With slashes escaped, as some servers write it."""
+    return json.dumps(key).replace("/", "\\/")
+
+
+@pytest.mark.parametrize("form", [str, str.lower, str.upper, quote_plus, html.escape, json.dumps, json_of_javascript])
+def test_a_known_key_in_another_form(form: Callable[[str], str]) -> None:
+    """A server may echo it in another case, in an address, in JSON inside of JSON, in a page of HTML."""
+    said = form('Zq7K/x2Lm9"Pw4<Rt6Y&v8Bn+Cd5=')
+    told = Redactor(['Zq7K/x2Lm9"Pw4<Rt6Y&v8Bn+Cd5='])(f"Incorrect key {said}, {said[:8]} and {said[-9:]}")
+    assert told.startswith(("Incorrect key ***, ", 'Incorrect key "***", '))
+    assert [piece for piece in ("zq7k", "lm9", "rt6y", "cd5") if piece in told.lower()] == []
+
+
+PLACES = """
+[providers.custom.a]
+uri = "https://a.test/v1"
+model = "m"
+keyless = true
+extra_headers = { "x-my-token" = "%(key)s", "helicone-auth" = "Bearer %(key)s", "x-title" = "an ordinary title" }
+provider_extra = { user = "somebody else", prompt_cache_key = "my-own-cache", route = { apiKey = "%(key)s" } }
+[[chain]]
+provider = "custom.a"
+"""
+
+
+def test_a_key_in_a_header_or_an_extra_field_of_ones_own(tmp_path: Path) -> None:
+    """It is sent, warned of, and shown nowhere; what is no key stays readable."""
+    fleet = Fleet({"a": [echoes_headers]}, tmp_path, toml=PLACES % {"key": PLANTED}, environ={})
+    with pytest.raises(zc.CallError) as failed:
+        asyncio.run(fleet.chain.ask("x"))
+    sent = fleet.transport.requests[0]
+    assert (sent.headers["x-my-token"], PLANTED.encode() in sent.body) == (PLANTED, True)
+    assert [(text[:80], leaks(text)) for text in everything(failed.value, fleet) if leaks(text)] == []
+    assert "an ordinary title" in str(failed.value)
+    config = fleet.chain.config
+    assert "my-own-cache" in repr(config.profiles)
+    assert [warning.path.removeprefix("providers.custom.a.") for warning in config.warnings] == [
+        "extra_headers.x-my-token",
+        "extra_headers.helicone-auth",
+        "provider_extra.route.apiKey",
+    ]
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=0xFF)))

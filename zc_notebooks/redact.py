@@ -10,6 +10,9 @@ _MASK = "***"
 _MIN_KEY = 4
 """A known value shorter than this would redact ordinary words; a key that short is refused at the edge."""
 
+_LONG = 12
+"""Characters of a value from which its beginnings and ends are no ordinary text."""
+
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|gsk_|xai-|nvapi-|pplx-|hf_|xoxb-|xoxp-|ghp_|gho_|ghu_|github_pat_|AIza)[A-Za-z0-9_\-.*]+"
 )
@@ -29,6 +32,8 @@ _TOKEN_MARKS = (
     "AIza",
 )
 """Cheap pieces, one of which stands in any such token."""
+_SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.~-]*")
+"""Values that no form of text writes in another way."""
 _BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=\-]+")
 _URL = re.compile(r"(?i)\b(https?|wss?)://(?:[^\s/@\"'<>?#]*@)?([^\s\"'<>?#]*)(\?[^\s\"'<>#]*)?")
 _KEY_FIELD = re.compile(
@@ -73,7 +78,8 @@ class Redactor:
     """Removes every registered credential, key-shaped tokens, bearer values and the private parts of URLs.
 
     Adding is idempotent and thread-safe. Pieces of a known key of four characters or more at its start or end are
-    removed too, because servers echo keys shortened ("sk-ab…yz", "****wxyz").
+    removed too, because servers echo keys shortened ("sk-ab…yz", "****wxyz"), in any case, and in the forms that
+    addresses, JSON and HTML give its characters.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
@@ -95,13 +101,14 @@ class Redactor:
                 return
             self._values.add(value)
             self._known = None
-            self._hints += (value[:_MIN_KEY], value[-_MIN_KEY:])
+            for form in _forms(value):
+                self._hints += (form[:_MIN_KEY].lower(), form[-_MIN_KEY:].lower())
 
     def __call__(self, text: str) -> str:
         """``text`` without secrets. Never raises; text without any comes back as it was."""
-        if any(hint in text for hint in self._hints):
+        folded = text.lower()
+        if any(hint in folded for hint in self._hints):
             text = self._of_known_values().sub(_MASK, text)
-        folded = text.casefold()
         if "key" in folded or "authorization" in folded:
             text = _KEY_FIELD.sub(rf"\1{_MASK}", text)
         if "bearer" in folded or "basic" in folded:
@@ -124,24 +131,43 @@ def _clean_url(match: re.Match[str]) -> str:
 
 
 def _pattern(values: Iterable[str]) -> re.Pattern[str]:
-    parts: list[str] = []
-    for value in sorted(values, key=len, reverse=True):
-        parts.append(re.escape(value))
-        parts.extend(_ends(value))
-    return re.compile("|".join(parts))
+    """Whole values before their pieces, and long pieces before short ones: what is left of a match stays."""
+    forms = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
+    long = [form for form in forms if len(form) >= _LONG]
+    pieces = {piece for form in long for piece in _pieces(form)}
+    parts = [re.escape(form) for form in forms]
+    parts += [pattern for form in long for pattern in _beside_a_mask(form)]
+    parts += [re.escape(piece) for piece in sorted(pieces, key=len, reverse=True)]
+    return re.compile("|".join(parts), re.IGNORECASE)
 
 
-def _ends(value: str) -> Iterator[str]:
+def _forms(value: str) -> frozenset[str]:
+    """A value as it is, and as addresses, JSON and HTML write it."""
+    if _SAME_EVERYWHERE.fullmatch(value):
+        return frozenset((value,))
+    import json
+    from html import escape
+    from urllib.parse import quote, quote_plus
+
+    quoted = json.dumps(value)[1:-1]
+    slashed = quoted.replace("/", "\\/")
+    in_address = {form(value, safe="", errors="replace") for form in (quote, quote_plus)}
+    return frozenset((value, quoted, slashed, escape(value), *in_address))
+
+
+def _beside_a_mask(value: str) -> Iterator[str]:
     """Patterns for a key echoed in part: its first or last characters beside a mask."""
-    if len(value) < 12:  # noqa: PLR2004 (the ends of a shorter key are ordinary text)
-        return
     head, tail = re.escape(value[:4]), re.escape(value[-4:])
     rest = r"[A-Za-z0-9_\-]*"
     yield rf"(?<![A-Za-z0-9]){head}{rest}[*.…•]{{2,}}{rest}"
     yield rf"[*.…•]{{2,}}{rest}{tail}(?![A-Za-z0-9])"
+
+
+def _pieces(value: str) -> Iterator[str]:
+    """Beginnings and ends of six characters or more."""
     for size in range(len(value) - 1, 5, -1):
-        yield re.escape(value[:size])
-        yield re.escape(value[-size:])
+        yield value[:size]
+        yield value[-size:]
 
 
 _shared = Redactor()

@@ -21,10 +21,14 @@ _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 _MIN_KEY: Final = 4
 _LONG_NAME: Final = 20
-KEY_HEADERS: Final = frozenset(
-    {"authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"}
+_KEY_LENGTH: Final = 8
+"""Characters from which a value at a name like ``x-api-key`` is taken for a credential."""
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_KEY_WORDS: Final = frozenset(
+    {"apikey", "auth", "authorization", "cookie", "credential", "credentials", "password", "secret", "token"}
 )
-"""Headers whose value is a credential, in lower case."""
+_OTHER_KEYS: Final = frozenset({"cache", "idempotency", "partition", "public", "routing", "sort"})
+"""Words before "key" that make it no credential."""
 
 
 class Wrong(ValueError):
@@ -128,6 +132,40 @@ def many(check: Check, what: str = "texts") -> Check:
     return check_all
 
 
+class ExtraTable(dict[str, Any]):
+    """Fields of a request body whose repr shows no credential."""
+
+    def __repr__(self) -> str:
+        return redact(super().__repr__())
+
+
+def extras(value: object) -> ExtraTable:
+    """A table, as it stands. Values that are credentials become known to the redactor."""
+    found = ExtraTable(table(value))
+    for _, item in keys_in(found):
+        Secret(item)
+    return found
+
+
+def keys_in(nested: Mapping[str, Any], path: str = "") -> list[tuple[str, str]]:
+    """The places of a table at which a credential stands, and the credential itself."""
+    found: list[tuple[str, str]] = []
+    for name, item in nested.items():
+        if isinstance(item, dict):
+            found.extend(keys_in(item, f"{path}.{name}"))
+        elif isinstance(item, str) and names_a_key(name) and item.strip():
+            key = item.split()[-1]  # after "Bearer"
+            if len(key) >= _KEY_LENGTH:
+                found.append((f"{path}.{name}", key))
+    return found
+
+
+def names_a_key(name: str) -> bool:
+    """Whether what stands under a name (``x-api-key``, ``accessToken``) is a credential."""
+    words = [word.lower() for word in _WORDS.findall(name)] or [""]
+    return words[-1] in _KEY_WORDS or (words[-1] == "key" and not _OTHER_KEYS.intersection(words))
+
+
 def table(value: object) -> dict[str, Any]:
     """Any table, as it stands."""
     if not isinstance(value, dict):
@@ -211,6 +249,6 @@ def headers(value: object) -> HeaderTable:
         if not isinstance(item, str) or not _HEADER_VALUE.fullmatch(item.strip()):
             raise Wrong("must be one line of ASCII text", at=f".{name}", hidden=True)
         found[name] = item.strip()
-        if name.lower() in KEY_HEADERS:
-            Secret(item.split()[-1])
+    for _, key in keys_in(found):
+        Secret(key)
     return found

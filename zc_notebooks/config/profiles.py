@@ -40,8 +40,8 @@ PROFILE: Final[Mapping[str, Check]] = {
     "call_timeout_s": _SECONDS,
     "anthropic_completion": fields.choice("stop_reason", "message_stop"),
     "extra_headers": fields.headers,
-    "provider_extra": fields.table,
-    "chat_template_kwargs": fields.table,
+    "provider_extra": fields.extras,
+    "chat_template_kwargs": fields.extras,
     "native_tools": fields.flag,
     "vision": fields.flag,
     "think": fields.flag,
@@ -245,9 +245,9 @@ class _Block:
             )
         if "api_key" in self.found:
             warn_inline_key(self.reader, f"{self.path}.api_key", self.ref)
-        for name in self.found.get("extra_headers", ()):
-            if name.lower() in fields.KEY_HEADERS:
-                warn_inline_key(self.reader, f"{self.path}.extra_headers.{name}", self.ref)
+        for name in _TABLES:
+            for place, _ in fields.keys_in(self.found.get(name, {})):
+                warn_inline_key(self.reader, f"{self.path}.{name}{place}", self.ref)
 
     def _model_checks(self) -> None:
         model, others = self.found.get("model"), self.found.get("fallback_models", ())
