@@ -565,6 +565,17 @@ def test_an_error_event_without_a_word() -> None:
     assert (failure.kind, failure.reason, bool(failure.payload)) == ("error_body", None, True)
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_stream_without_blank_lines(end: bytes) -> None:
+    """Events that only line ends part are told apart; a cut is a cut there too, and what came is kept."""
+    body = b"".join(one.replace(b"\n\n", end) for one in (HI, say(" you"), STOP, DONE))
+    for size in (1, 7, 1000):
+        end_ = read(CHAT, every(body, size))[1]
+        assert (end_.failure, end_.answer.text, end_.evidence) == (None, "Hi you", ("finish_reason=stop", "[DONE]"))
+    cut = end_of(body.partition(b'"stop"')[0])
+    assert (cut.failure is not None and cut.failure.kind, cut.answer.text) == ("cut", "Hi you")
+
+
 def test_problem_json_in_a_stream() -> None:
     """A status in place of an error object (NVIDIA) is an error."""
     failure = end_of(event({"status": 429, "title": "Too Many Requests"})).failure

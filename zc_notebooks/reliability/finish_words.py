@@ -37,6 +37,8 @@ FINISH_FAILURES: Final[Mapping[str, tuple[Reason, str | None]]] = {
     "malformed_tool_call": MALFORMED,
     "unexpected_tool_call": MALFORMED,
     "too_many_tool_calls": MALFORMED,
+    "malformed_response": ("server_error", "malformed_response"),
+    "missing_thought_signature": ("bad_request", "missing_thought_signature"),
 }
 """Finish word in lower case → (reason, code or ``None``)."""
 

@@ -128,8 +128,16 @@ class SseStream:
         elif isinstance(value, dict):
             self.judge.started = True
             self.on_object(value, data, events)
+        elif value is BROKEN and isinstance(parse(data.partition(b"\n")[0]), dict):
+            self._on_lines(data, events)
         else:
             self.on_no_object(value, data)
+
+    def _on_lines(self, data: bytes, events: list[WireEvent]) -> None:
+        """Several events as one: a server, or one in between, left the blank lines out."""
+        for line in data.split(b"\n"):
+            if not self.judge.closed:
+                self.on_event(b"", line, events)
 
     def on_object(self, value: dict[str, Any], data: bytes, events: list[WireEvent]) -> None:
         """What one JSON object of the stream means."""
