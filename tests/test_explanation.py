@@ -14,7 +14,7 @@ from zc_notebooks.explanation import explain, explain_case
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 KEYS = [
     *("outcome", "reason", "scope", "class", "retry_after_s", "resets_at", "reset_source", "text", "reasoning"),
-    *("finish_reason", "usage", "tool_calls", "evidence", "action"),
+    *("finish_reason", "usage", "tool_calls", "evidence", "action", "known"),
 ]
 
 ANSWER = {
@@ -34,6 +34,17 @@ def test_the_json_form() -> None:
     for found in (explained(200, ANSWER), explained(429, {"error": {"message": "x"}}, headers={"Retry-After": "7"})):
         assert list(found) == KEYS
         assert json.loads(json.dumps(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("provider", "status", "known"),
+    [("groq", 429, "groq)"), ("hf", 429, "huggingface)"), ("nobody", 429, "what any provider means)"),
+     ("nobody", 200, "what any provider means)")],
+)  # fmt: skip
+def test_since_when_it_is_known(provider: str, status: int, known: str) -> None:
+    """A verdict says whose table it was read by, and of which day; a good answer needs none."""
+    assert explained(status, {"error": {"message": "x"}}, provider=provider)["known"].endswith(known)
+    assert explained(200, ANSWER)["known"] == ""
 
 
 def test_an_answer() -> None:

@@ -9,11 +9,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from zc_notebooks.chat import Answer, WireFailure
 from zc_notebooks.markup import counted
 from zc_notebooks.records import WIRES, Evidence, Record, Reliability, Scope, Verdict, WireName
 from zc_notebooks.redact import redact, short
 from zc_notebooks.reliability.classify import classify, classify_wire_failure
+from zc_notebooks.reliability.families import KNOWN_SINCE, table_name
 from zc_notebooks.reliability.instants import aware, later
 from zc_notebooks.shown import Shown
 from zc_notebooks.wire.assemble import parse_arguments
@@ -51,6 +54,8 @@ class Explanation(Record, Shown, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     action: str = ""
     """What a chain with default settings does next."""
+    known: str = ""
+    """Since when that is known, and whose table said so: ``2026-09-29 (table of groq)``."""
     verdict: Verdict | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,6 +75,7 @@ class Explanation(Record, Shown, frozen=True, kw_only=True):
             "tool_calls": [dict(call) for call in self.tool_calls],
             "evidence": [{"where": one.where, "value": one.value, "means": one.means} for one in self.evidence],
             "action": self.action,
+            "known": self.known,
         }
 
     def sentence(self) -> str:
@@ -117,6 +123,13 @@ def explain(
     lower = {name.lower(): value for name, value in (headers or {}).items()}
     name = _wire_name(provider, wire)
     raw = body.encode(errors="replace") if isinstance(body, str) else body
+    found = _explained(provider, status, lower, raw, name, stream, now)
+    return found if found.outcome == "ok" else replace(found, known=f"{KNOWN_SINCE} ({_table(provider, name)})")
+
+
+def _explained(
+    provider: str, status: int, lower: Mapping[str, str], raw: bytes, name: WireName, stream: bool, now: datetime
+) -> Explanation:
     if not 200 <= status < 300:  # noqa: PLR2004 (the HTTP success range)
         verdict = classify(status=status, headers=lower, body=raw, family=provider, wire=name, now=now)
         return _failed(verdict, Answer(), name, now)
@@ -149,6 +162,11 @@ def explain_case(case: Mapping[str, Any], *, now: datetime | None = None) -> Exp
         stream=bool(case.get("stream", False)),
         now=now,
     )
+
+
+def _table(provider: str, name: WireName) -> str:
+    family = table_name(provider, name)
+    return f"table of {family}" if family else "table of what any provider means"
 
 
 def _wire_name(provider: str, wire: str | None) -> WireName:

@@ -43,6 +43,8 @@ def explain(
         return
     answer(result.sentence())
     table(("where", "found", "means"), [(item.where, item.value, item.means) for item in result.evidence])
+    if result.known:
+        answer(f"known since {result.known}")
 
 
 def _body(file: str | None) -> bytes:

@@ -36,12 +36,20 @@ _BY_WIRE: Final = {
 }
 
 
+KNOWN_SINCE: Final = "2026-09-29"
+"""The day on which the vendors' pages, recordings and reports behind these tables were read."""
+
+
 @cache
 def known_failures(family: str, wire: str = "") -> Failures:
     """The table of ``family``; without one, that of the vendor whose wire it speaks, else an empty one."""
+    name = table_name(family, wire)
+    return plained(importlib.import_module(f"{__name__}.{name}").TABLE) if name else Failures()
+
+
+def table_name(family: str, wire: str = "") -> str:
+    """The module of a family's table, empty when there is none."""
     name = _SAME.get(family, family)
     if name not in NAMES:
         name = _BY_WIRE.get(wire, "")
-    if name not in NAMES:
-        return Failures()
-    return plained(importlib.import_module(f"{__name__}.{name}").TABLE)
+    return name if name in NAMES else ""
