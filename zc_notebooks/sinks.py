@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable
 from functools import partial
+from inspect import isawaitable
 from typing import Protocol, TextIO, runtime_checkable
 
 from zc_notebooks.complaint import warn
@@ -39,6 +40,17 @@ class Remarks(Protocol):
     async def remark(self, text: str) -> None:
         """Takes one sentence; what is drawn next may show it."""
         ...
+
+
+def fitting(events: object, draft: object) -> None:
+    """Raises ``TypeError`` for what cannot take events or drafts, before anybody is asked."""
+    for sink, kind in ((events, "event"), (draft, "draft")):
+        if sink is not None and not callable(getattr(sink, kind, None)):
+            name = getattr(sink, "__name__", type(sink).__name__)
+            words = f"{name} is no {kind} sink: it has no method {kind}()"
+            if kind == "event" and callable(sink):
+                words += "; zc_notebooks.sinks.CallableSink makes one of a function"
+            raise TypeError(words)
 
 
 async def deliver(events: AsyncIterable[Event], sink: EventSink | None, draft: DraftSink | None) -> Completion:
@@ -93,14 +105,16 @@ class TerminalSink:
 
 
 class CallableSink:
-    """Calls a function with each event."""
+    """Calls a function with each event; what an ``async def`` returns is awaited."""
 
     def __init__(self, call: Callable[[Event], object]) -> None:
         self._call = call
 
     async def event(self, event: Event) -> None:
         """See :class:`EventSink`."""
-        self._call(event)
+        done = self._call(event)
+        if isawaitable(done):
+            await done
 
 
 class QueueSink:

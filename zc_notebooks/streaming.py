@@ -9,7 +9,7 @@ from typing import Self
 
 from zc_notebooks.events import Event, Final
 from zc_notebooks.result import Completion
-from zc_notebooks.sinks import DraftSink, EventSink, deliver
+from zc_notebooks.sinks import DraftSink, EventSink, deliver, fitting
 from zc_notebooks.sync import LoopThread
 from zc_notebooks.turn import Turn
 from zc_notebooks.wakeful import wakeful
@@ -31,6 +31,7 @@ class Stream:
         self._turn: Turn | None = None
         self._events: AsyncGenerator[Event, None] | None = None
         self._stopped = False
+        self._append_only = False
         self.completion: Completion | None = None
         """The accepted answer, once the last event was seen."""
 
@@ -73,6 +74,8 @@ class Stream:
             self._turn = self._begin()
             if self._stopped:
                 self._turn.cancel()
+            if self._append_only:
+                self._turn.append_only()
             self._events = self._turn.events()
         with wakeful():
             event = await anext(self._events)
@@ -86,7 +89,18 @@ class Stream:
             await self._events.aclose()
 
     async def into(self, events: EventSink | None = None, draft: DraftSink | None = None) -> Completion:
-        """Runs the turn to its end into sinks and returns the completion (see :mod:`zc_notebooks.sinks`)."""
+        """Runs the turn to its end into sinks and returns the completion (see :mod:`zc_notebooks.sinks`).
+
+        With an event sink the turn is append-only, also where the stream was made for a draft.
+
+        Raises:
+            TypeError: What was given is no such sink; nothing was sent.
+        """
+        fitting(events, draft)
+        if events is not None:
+            self._append_only = True
+            if self._turn is not None:
+                self._turn.append_only()
         async with self:
             return await deliver(self, events, draft)
 

@@ -57,6 +57,10 @@ class Turn:
         """The text forwarded so far."""
         return self._shown.text
 
+    def append_only(self) -> None:
+        """Whatever was yielded is immutable, and nothing is taken back."""
+        self._draft = False
+
     def cancel(self) -> None:
         """Ends the turn: the socket is closed, partial text is kept, nothing is tried again. Idempotent."""
         self._shown.cancel()
