@@ -330,6 +330,22 @@ def test_stop_between_tool_calls(tmp_path: Path, recovered: bool) -> None:
     assert [row.status for row in fleet.rows] == (["stream_cut", "ok"] if recovered else ["cancelled"])
 
 
+@pytest.mark.parametrize(
+    ("at", "told", "error"),
+    [(Reasoning, [Reasoning], zc.TurnCancelled), (Text, [Reasoning, Text], zc.StreamCancelledAfterOutput)],
+)
+def test_stop_at_an_answer_that_came_whole(at: type[Event], told: list[Any], error: Any, tmp_path: Path) -> None:
+    """Spec 8.3: the same where nobody streams; whoever stops at the reasoning is not given the text."""
+    message = {"content": "Hi", "reasoning_content": "hm"}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1}
+    whole = response(200, {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+    fleet = Fleet({"a": [whole]}, tmp_path, toml=chain_toml("a", streaming="false"))
+    heard = listen(fleet, cancel_when=lambda event: isinstance(event, at))
+    assert [type(event) for event in heard.events] == told
+    assert type(heard.error) is error
+    assert getattr(heard.error, "partial_text", "") == heard.text
+
+
 def test_what_stop_held_back_was_not_forwarded(tmp_path: Path) -> None:
     """Reasoning and text may come in one piece: Stop between them leaves the text out of what was forwarded."""
     fleet = fleet_of(tmp_path, [pieces(chat_chunk("<think>hm</think>Hi"), STOP, CHAT_DONE)])
@@ -379,6 +395,23 @@ def test_136_a_dropped_iterator(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert ([row.status for row in fleet.rows], fleet.transport.open) == (["cancelled"], 0)
+
+
+@pytest.mark.parametrize("left", ["the block", "aclose"])
+def test_136_a_closed_stream_stays_closed(left: str, tmp_path: Path) -> None:
+    """Behaviour 136: whoever left a stream and takes it up again gets no event, and nobody is asked."""
+    fleet = fleet_of(tmp_path, [GOOD])
+
+    async def run() -> list[Event]:
+        stream = fleet.chain.stream("x")
+        if left == "aclose":
+            await stream.aclose()
+        else:
+            async with stream:
+                pass
+        return [event async for event in stream]
+
+    assert (asyncio.run(run()), fleet.called) == ([], [])
 
 
 def test_synchronous_streams(tmp_path: Path) -> None:

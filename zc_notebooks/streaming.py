@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from inspect import GEN_RUNNING, getgeneratorstate
 from types import TracebackType
 from typing import Self
 
@@ -32,6 +33,8 @@ class Stream:
         self._events: AsyncGenerator[Event, None] | None = None
         self._stopped = False
         self._append_only = False
+        self._closed = False
+        self._asked = False
         self.completion: Completion | None = None
         """The accepted answer, once the last event was seen."""
 
@@ -71,21 +74,32 @@ class Stream:
 
     async def __anext__(self) -> Event:
         if self._events is None:
+            if self._closed:
+                raise StopAsyncIteration
             self._turn = self._begin()
             if self._stopped:
                 self._turn.cancel()
             if self._append_only:
                 self._turn.append_only()
             self._events = self._turn.events()
-        with wakeful():
-            event = await anext(self._events)
+        self._asked = True
+        try:
+            with wakeful():
+                event = await anext(self._events)
+        finally:
+            self._asked = False
         if isinstance(event, Final):
             self.completion = event.completion
         return event
 
     async def aclose(self) -> None:
-        """Closes the stream; what was shown stays shown."""
-        if self._events is not None:
+        """Closes the stream; what was shown stays shown. To whoever waits for its next event meanwhile it is a Stop."""
+        self._closed = True
+        if self._events is None:
+            return
+        if self._asked:
+            self.cancel()
+        else:
             await self._events.aclose()
 
     async def into(self, events: EventSink | None = None, draft: DraftSink | None = None) -> Completion:
@@ -132,8 +146,11 @@ class SyncStream:
         self._thread.call_soon(self._stream.cancel)
 
     def close(self) -> None:
-        """Drops the stream: its socket is closed."""
-        self._running.close()
+        """Drops the stream: its socket is closed. May be called from any thread, as :meth:`cancel`."""
+        if getgeneratorstate(self._running) == GEN_RUNNING:
+            self.cancel()
+        else:
+            self._running.close()
 
     def __iter__(self) -> Iterator[Event]:
         return self._running

@@ -130,14 +130,17 @@ class Turn:
                 yield Redraft()
         done = self._finish(await self._drive(resume, noted))
         if done.reasoning and not self._shown.reasoning:
+            self._shown.reasoning = True
             yield Reasoning(text=done.reasoning)
         if done.text:
+            self._look()
             self._shown.say(done.text)
             yield Text(text=done.text)
         for tool in done.tool_calls:
             self._look()
             yield tool
         if done.usage is not None:
+            self._look()
             yield done.usage
         for event in _closing(done):
             yield event

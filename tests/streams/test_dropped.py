@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -112,6 +113,52 @@ def test_a_synchronous_stream_dropped_on_the_loops_own_thread(tmp_path: Path, se
         assert server.left.wait(LIMIT_S)
         assert chain.ask_sync("hello").text == "answered"
     assert sorted(rows(tmp_path)) == [("chat", "ok"), ("stream", "cancelled")]
+
+
+# -- closed by somebody else ------------------------------------------------------------------------------------------
+
+
+def test_closed_by_another_task(tmp_path: Path, server: Holding) -> None:
+    """To whoever waits for the next event, somebody else's ``aclose`` is a Stop."""
+
+    async def run() -> None:
+        async with zc.open(tmp_path / "zc.toml", ledger=tmp_path / "ledger") as chain:
+            stream, words = chain.stream("hold"), asyncio.Event()
+            taking = asyncio.ensure_future(stream.into(CallableSink(lambda _: words.set())))
+            await words.wait()
+            while not server.asked.is_set() or not stream.partial_text.endswith("three "):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            await stream.aclose()
+            with pytest.raises(zc.StreamCancelledAfterOutput):
+                await asyncio.wait_for(taking, LIMIT_S)
+            assert await asyncio.to_thread(server.left.wait, LIMIT_S)
+
+    asyncio.run(run())
+    assert rows(tmp_path) == [("stream", "cancelled")]
+
+
+def test_closed_by_another_thread(tmp_path: Path, server: Holding) -> None:
+    """The same for synchronous code, which waits inside ``next``."""
+    ended: list[BaseException] = []
+
+    def take() -> None:
+        try:
+            for _ in stream:
+                pass
+        except zc.CallError as error:
+            ended.append(error)
+
+    with zc.open(tmp_path / "zc.toml", ledger=tmp_path / "ledger") as chain:
+        stream = chain.stream_sync("silent")
+        taking = threading.Thread(target=take)
+        taking.start()
+        assert server.asked.wait(LIMIT_S)
+        stream.close()
+        taking.join(LIMIT_S)
+        assert server.left.wait(LIMIT_S)
+    assert [type(error) for error in ended] == [zc.TurnCancelled]
+    assert rows(tmp_path) == [("stream", "cancelled")]
 
 
 # -- left open -------------------------------------------------------------------------------------------------------
