@@ -79,6 +79,14 @@ def test_status_alone(status: int, reason: str, kind: str) -> None:
     assert (found.reason, found.failure_class) == (reason, kind)
 
 
+@pytest.mark.parametrize("body", ["", "<html>Moved</html>"])
+def test_a_redirect_says_where_to(body: str) -> None:
+    """It is not followed, and mostly means an address that is not quite right; what is private in it is left out."""
+    told = verdict(308, body, headers={"Location": "https://me:pw@api.test/v2?key=abc"}).text
+    assert told == "redirects to https://api.test/v2, which is not followed: correct the profile's uri"
+    assert verdict(302, body).text == "HTTP 302 without a message"
+
+
 @pytest.mark.parametrize(
     ("text", "reason", "kind"),
     [

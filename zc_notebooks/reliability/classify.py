@@ -25,6 +25,8 @@ from zc_notebooks.reliability.stated import Return, back_at
 
 MAX_TEXT: Final = 4096
 """Characters of the provider's words that a verdict keeps."""
+MAX_PLACE: Final = 80
+"""Characters of an address that a redirect names."""
 _LIMITS: Final = frozenset({"minute_limit", "daily_limit", "token_daily_limit"})
 _SCOPES: Final[Mapping[str, Scope]] = {
     "balance": "credential",
@@ -158,7 +160,7 @@ def _verdict(answer: Answer, decision: Decision, status: int | None) -> Verdict:
         limit_tokens=_limit_tokens(decision, body) if window else None,
         affordable_tokens=_affordable(body) if rule.reason == "balance" else None,
         covers=rule.covers,
-        text=_text(body, status),
+        text=_text(body, status, answer.headers.get("location", "")),
         evidence=_evidence(decision, back),
     )
 
@@ -208,10 +210,12 @@ def _affordable(body: FailureBody) -> int | None:
     return None
 
 
-def _text(body: FailureBody, status: int | None) -> str:
+def _text(body: FailureBody, status: int | None, location: str) -> str:
     words = body.text
     if not words and body.upstream is not None:
         words = body.upstream.text
+    if not words and location and status is not None and 300 <= status < 400:  # noqa: PLR2004 (the redirects)
+        words = f"redirects to {short(location, MAX_PLACE)}, which is not followed: correct the profile's uri"
     if not words:
         words = "an answer without a body" if status is None else f"HTTP {status} without a message"
     return safe(words)[:MAX_TEXT]
