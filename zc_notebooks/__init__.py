@@ -114,4 +114,4 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_WHERE])
+    return sorted({*globals(), *_WHERE})
