@@ -101,6 +101,22 @@ def test_a_minutes_limit_is_waited_for(tmp_path: Path) -> None:
     assert rows[0].attempts == 2
 
 
+def test_each_cell_may_wait(tmp_path: Path) -> None:
+    """Two limits of 90 s are too long for the cell that meets both; the next one waits for the end of the second."""
+    slow = chat_error(429, "slow", {"retry-after": "90"})
+    fleet = fleet_of(tmp_path, {"a": [answer(), slow, slow, *[answer()] * 9]})
+    _, rows = run(fleet, tmp_path, reps=2)
+    assert [row.outcome for row in rows] == ["correct", "unreachable", *["correct"] * 4]
+    assert [row.waited_s for row in rows[:4]] == pytest.approx([0, 90, 90, 0])
+
+
+def test_a_stated_end_is_waited_for_whatever_failed(tmp_path: Path) -> None:
+    """A full provider that says when to come again; one that does not is simply not reached."""
+    full = [chat_error(503, "full", {"retry-after": "20"}), answer(), chat_error(503, "full"), answer()]
+    _, rows = run(fleet_of(tmp_path, {"a": full}), tmp_path)
+    assert [(row.outcome, row.waited_s) for row in rows] == [("correct", 20.0), ("unreachable", 0.0), ("correct", 0.0)]
+
+
 def test_a_limit_beyond_the_wait_is_unreachable(tmp_path: Path) -> None:
     """And it is not asked again before its stated end."""
     fleet = fleet_of(tmp_path, {"a": [chat_error(429, "slow", {"retry-after": "900"}), *[answer()] * 3]})

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from zc_notebooks.bench.failing import failed, last_failure
 from zc_notebooks.bench.results import Cell, Outcome, Result, Results
 from zc_notebooks.budget.amounts import dollars
-from zc_notebooks.errors import CallError, ConfigError, NoPermittedCandidate, ZcError
+from zc_notebooks.errors import CallError, CandidateFailure, ConfigError, NoPermittedCandidate, ZcError
 from zc_notebooks.ledger.prices import totals
 from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.records import Reason, Record, Tier
@@ -264,10 +264,10 @@ class _Run:
             )
         self.stopped = words
 
-    def out(self, candidate: str) -> str | None:
-        """Why a candidate is not asked: its quota is not over yet."""
+    def out(self, candidate: str) -> tuple[float, str]:
+        """Seconds until the quota of a candidate is over, which is not asked before, and why; 0 where it is."""
         until, why = self._out.get(candidate, (None, ""))
-        return why if until is not None and until > self.chain.clock.now() else None
+        return (0.0, "") if until is None else (max((until - self.chain.clock.now()).total_seconds(), 0.0), why)
 
     def put_out(self, candidate: str, until: datetime, why: str) -> None:
         """Do not ask before ``until``."""
@@ -289,8 +289,8 @@ class _Attempting:
     async def result(self) -> Result | None:
         """The cell's result, or ``None`` when the run's budget forbids it."""
         started = self._clock.now()
-        why = self._run.out(self._cell.candidate)
-        if why is not None:
+        seconds, why = self._run.out(self._cell.candidate)
+        if seconds and not await self._wait(seconds):
             return self._made(started, "unreachable", why)
         while True:
             try:
@@ -337,13 +337,22 @@ class _Attempting:
         last = last_failure(error)
         if last is None or last.row.reason not in _WORTH_WAITING:
             return False
-        seconds = _LEAST_WAIT_S
-        if last.back_at is not None:
-            seconds = max(seconds, (last.back_at - self._clock.now()).total_seconds())
-        elif last.row.reason != "minute_limit":
-            return False  # nobody said when: the walk's own retries were the try
-        else:
+        seconds = self._stated(last)
+        if seconds is None and last.row.reason != "minute_limit":
+            return False  # nobody said when: that is how it is reached
+        if seconds is None:
             seconds = self._run.chain.config.reliability.cooldown_guess_s
+        return await self._wait(max(seconds, _LEAST_WAIT_S))
+
+    def _stated(self, last: CandidateFailure) -> float | None:
+        """Seconds until what failed is over, where anybody said or knows."""
+        ends = last.back_at or last.until or (last.verdict.resets_at if last.verdict is not None else None)
+        if ends is not None:
+            return (ends - self._clock.now()).total_seconds()
+        return last.verdict.stated_wait_s if last.verdict is not None else None
+
+    async def _wait(self, seconds: float) -> bool:
+        """Whether the cell may wait that long; if so it has."""
         if self._waited + seconds > self._settings.max_wait_s:
             return False
         self._waited += seconds
