@@ -302,7 +302,7 @@ ENDLESS: dict[str, tuple[str, tuple[bytes, ...]]] = {
     "Responses text": ("openai_responses", (named("response.output_text.delta", delta=LONG),)),
     "Responses arguments": (
         "openai_responses",
-        (named("response.function_call_arguments.done", item_id="i", arguments=LONG),),
+        (named("response.function_call_arguments.delta", item_id="i", delta=LONG),),
     ),
     "Gemini": ("gemini", (gemini(text=LONG),)),
     "Ollama": ("ollama", (line(model="m", message={"content": LONG}, done=False),)),
