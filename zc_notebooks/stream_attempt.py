@@ -143,6 +143,7 @@ class StreamAttempt:
             request,
             connect_s=min(self._profile.connect_timeout_s, remaining),
             first_byte_s=min(self._profile.first_token_timeout_s, remaining),
+            sent=self._limits.sent,
             allow_plain_http=self._profile.allow_plain_http,
         )
 
@@ -164,7 +165,10 @@ class StreamAttempt:
                     chunk = await self._next(chunks, decoder)
                     if chunk is None:
                         break
-                    for event in decoder.feed(chunk):
+                    events = decoder.feed(chunk)
+                    if events:
+                        self._limits.heard()
+                    for event in events:
                         for shown in self._forwarded(event):
                             yield shown
                             self._shown.look()
@@ -186,7 +190,7 @@ class StreamAttempt:
     async def _next(self, chunks: AsyncIterator[bytes], decoder: StreamDecoder) -> bytes | None:
         """The next piece of the body, within the limit that holds now; ``None`` at its end."""
         self._shown.look()
-        async with self._shown.limit(self._limits.next_s(said=decoder.said)):
+        async with self._shown.limit(self._limits.next_s(said=decoder.said, ended=decoder.signalled)):
             return await anext(chunks, None)
 
     def _judge(self, end: StreamEnd, response: OpenStream, interrupted: str | None) -> Judged:

@@ -26,16 +26,32 @@ class StreamLimits:
         self._call = call
         self._clock = clock
         self._began = began
+        self._rest_began: float | None = None
         self.struck: Struck = "idle"
         """The limit that holds now, or that struck."""
 
-    def next_s(self, *, said: bool) -> float:
-        """Seconds the next read may take; ``said``: something of an answer has come.
+    def sent(self) -> None:
+        """The request left just now: what it waited for before (a free connection) was not the provider's time."""
+        self._began = self._clock.monotonic()
+
+    def heard(self) -> None:
+        """An event came."""
+        self._rest_began = None
+
+    def next_s(self, *, said: bool, ended: bool = False) -> float:
+        """Seconds the next read may take; ``said``: something of an answer has come; ``ended``: so has its signal.
+
+        Any byte ends the idle limit's wait. Once the signal was seen nothing has to follow, and only events count: who
+        then sends comments for ever does not keep a whole answer from its reader.
 
         Raises:
             TimeoutError: None are left.
         """
-        if said:
+        if ended:
+            now = self._clock.monotonic()
+            self._rest_began = now if self._rest_began is None else self._rest_began
+            limit, self.struck = self._rest_began + self._profile.idle_timeout_s - now, "idle"
+        elif said:
             limit, self.struck = self._profile.idle_timeout_s, "idle"
         else:
             limit = self._began + self._profile.first_token_timeout_s - self._clock.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -96,6 +96,7 @@ class AsyncTransport:
         first_byte_s: float,
         idle_s: float | None = None,
         allow_plain_http: bool = False,
+        sent: Callable[[], object] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
         """Sends ``request`` once; the answer is open inside the ``async with`` and closed after it, read or not.
 
@@ -105,6 +106,7 @@ class AsyncTransport:
             first_byte_s: Limit from the request's first byte to the response's headers.
             idle_s: Limit between two received pieces of the body; ``None``: the caller keeps the time.
             allow_plain_http: As for :meth:`send`.
+            sent: Called when the request was written, after the wait for a free connection.
 
         Raises:
             TransportFailure: As for :meth:`send`, here and while reading.
@@ -116,6 +118,8 @@ class AsyncTransport:
             answer = Answer(request.method)
             connection = await _begin(pool, place, data, answer, connect_s)
             try:
+                if sent is not None:
+                    sent()
                 with _naming(place, f"no response headers within {first_byte_s:g} s"):
                     async with asyncio.timeout(first_byte_s):
                         await connection.head()
