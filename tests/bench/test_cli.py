@@ -137,6 +137,20 @@ def test_the_bar_of_a_resume_begins_where_the_file_ends(measured: Path, monkeypa
     assert f"{cells}/{cells}" in screen.getvalue()
 
 
+def test_ctrl_c_says_how_to_go_on(
+    measured: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is measured is kept, and said; status 130."""
+
+    async def interrupted(*_: object, **__: object) -> None:
+        (measured / "cut.jsonl").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zc_notebooks.bench.run.measure", interrupted)
+    assert zc(["bench", "run", "-m", "google.free", "-t", "arith-salt-en", "-o", "cut.jsonl"]) == 130
+    assert "cut.jsonl keeps what is measured: --resume goes on with it\n" in capsys.readouterr().err
+
+
 def test_nothing_is_decided_by_too_little(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Status 3 and the reason."""
     lines = (measured / "bench.jsonl").read_text(encoding="utf-8").splitlines()[:8]

@@ -162,6 +162,13 @@ def test_reasoning_that_used_up_every_token_is_truncated(tmp_path: Path, finish:
     fleet = fleet_of(tmp_path, {"a": [answer("", finish=finish)] * 9})
     _, rows = run(fleet, tmp_path)
     assert [row.outcome for row in rows] == [outcome] * 3
+    assert all(row.secs is not None and row.reported_model == "m" for row in rows)
+
+
+def test_a_refusal_to_call_took_no_time_to_answer(tmp_path: Path) -> None:
+    """Who was not reached has no time of an answer, however long that took."""
+    _, rows = run(fleet_of(tmp_path, {"a": [chat_error(404, "model not found")] * 3}), tmp_path)
+    assert [(row.secs, row.reported_model) for row in rows] == [(None, None)] * 3
 
 
 def test_a_run_goes_on_with_exactly_the_rest(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from zc_notebooks.bench.failing import failed, last_failure
-from zc_notebooks.bench.results import Cell, Outcome, Result, Results
+from zc_notebooks.bench.results import ANSWERED, Cell, Outcome, Result, Results
 from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.errors import CallError, CandidateFailure, ConfigError, NoPermittedCandidate, ZcError
 from zc_notebooks.ledger.prices import totals
@@ -374,6 +374,7 @@ class _Attempting:
         attempts = [row for row in self._rows if row.kind == "attempt"]
         cost, at_least = totals(self._rows)
         last = next((row for row in reversed(attempts) if row.accepted), attempts[-1] if attempts else None)
+        spoke = outcome in ANSWERED or done is not None
         return Result(
             key=cell.key,
             t=started,
@@ -387,13 +388,13 @@ class _Attempting:
             outcome=outcome,
             why=why,
             served_model=(done.served.model if done is not None else model) or "",
-            reported_model=None if done is None else done.served.model_reported,
+            reported_model=last.model_reported if last is not None and spoke else None,
             call_id="" if last is None else last.call_id,
             attempts=len(attempts),
             input_tokens=None if last is None else last.input_tokens,
             output_tokens=None if last is None else last.output_tokens,
             reasoning_tokens=None if last is None else last.reasoning_tokens,
-            secs=None if last is None or done is None else last.secs,
+            secs=last.secs if last is not None and spoke else None,
             first_token_s=None if last is None else last.first_token_s,
             waited_s=self._waited + sum(row.wait_s or 0.0 for row in attempts),
             cost_usd=0.0 if not attempts else None if cost is None else float(cost),

@@ -76,6 +76,10 @@ def run(
             chain = _open(stack, quiet=as_json)
             made = _instances(tasks, source, range(first_seed, first_seed + seeds), stack, chain)
             done = asyncio.run(_measure(chain, made, names, out, settings, judge, max_tokens))
+    except KeyboardInterrupt:
+        if out.exists():
+            say(f"{out} keeps what is measured: --resume goes on with it")
+        raise
     except ZcError as error:
         report(error, as_json=as_json)
     if as_json:
