@@ -24,8 +24,8 @@ _STATUS_IN_TEXT = re.compile(
 )
 _MEASURED = re.compile(r"\s?(?:ms|s|sec|seconds?|tokens?|bytes?|kb|mb|characters?|chars|%)\b", re.IGNORECASE)
 _NAMES_A_MODEL = re.compile(
-    r"for model [`'\"]?\w|this model|specific to .{0,12}model|userbymodel|and model \w|limit reached for [\w./:-]+ in "
-    r"|permodel|per model|for the model"
+    r"for model [`'\"]?\w|this model|specific to .{0,12}model|userbymodel|and model \w"
+    r"|limit reached for [\w./:-]+ (?:\(for [^)]{1,80}\) )?in |permodel|per model|for the model"
 )
 
 

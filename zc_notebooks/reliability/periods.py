@@ -92,15 +92,19 @@ _TOKENS: Final = (
 )
 
 
-_ADVICE = re.compile(
-    r"\b(?:upgrade|subscribe|purchase|buy|to unlock|add \d{1,6} credits|add credits|need more|for \$\d)[^.!?\n]{0,300}"
-)
-_ADVISES: Final = ("upgrade", "subscribe", "purchase", "buy", "unlock", "credits", "need more", "$")
+_ADVICE: Final = ("upgrade", "subscribe", "purchase", " buy ", "to unlock", "need more", "for $")
+_SENTENCE_END = re.compile(r"[.!?\n]")
 
 
 def without_advice(low: str) -> str:
     """A message without what it says of other plans: "upgrade for 1,000 requests per day" is no limit that was hit."""
-    return _ADVICE.sub(" ", low) if any(word in low for word in _ADVISES) else low
+    for word in _ADVICE:
+        start = low.find(word)
+        while start >= 0:
+            end = _SENTENCE_END.search(low, start)
+            low = low[:start] + (low[end.start() :] if end else "")
+            start = low.find(word, start)
+    return low
 
 
 class Impossible(Record, frozen=True, kw_only=True):

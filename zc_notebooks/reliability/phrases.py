@@ -30,10 +30,12 @@ _CONTEXT_FORMS: Final = (
     re.compile(r"tokens`? ?\+ ?`?max_(?:new_)?tokens`? must be"),
     re.compile(r"input token count.{0,40}exceeds the maximum"),
     re.compile(r"(?:input|prompt|request) \(\d+ tokens\) (?:is|exceeds)"),
-    re.compile(r"exceed(?:s|ed|ing)? (?:\w+ ){0,3}context (?:length|window|size|limit)"),
-    re.compile(r"(?:prompt|input)\b.{0,40}\btokens\b.{0,20}\bexceeds? .{0,20}\blimit"),
     re.compile(r"inputs`? must have less than \d+ tokens"),
     re.compile(r"\(\d+\) >= n_ctx"),
+)
+_EXCEED_FORMS: Final = (
+    re.compile(r"exceed(?:s|ed|ing)? (?:\w+ ){0,3}context (?:length|window|size|limit)"),
+    re.compile(r"(?:prompt|input)\b.{0,40}\btokens\b.{0,20}\bexceeds? .{0,20}\blimit"),
 )
 _MODEL_UNSERVED: Final = re.compile(
     r"model ['\"`]?[\w./:@-]{1,120}['\"`]? is not supported(?: on the full model list)?\.?$"
@@ -70,7 +72,7 @@ def context(low: str) -> Hit | None:
     hit = _find(low, CONTEXT)
     if hit or ("token" not in low and "context" not in low and "n_ctx" not in low):
         return hit
-    for form in _CONTEXT_FORMS:
+    for form in (*_CONTEXT_FORMS, *_EXCEED_FORMS) if "exceed" in low else _CONTEXT_FORMS:
         match = form.search(low)
         if match:
             return match[0], WINDOW

@@ -73,7 +73,7 @@ _WORDS: Final[Mapping[Rule, str]] = {
         overloaded overloaded_error engine_overloaded engine_overloaded_error server_overloaded server_is_overloaded
         model_overloaded capacity_exceeded queue_exceeded service_tier_capacity_exceeded insufficient_capacity
         no_capacity provider_overloaded upstream_provider_shared_pool ModelNotReadyException slow_down system_busy
-        no_deployments_available no_provider_available get_channel_failed""",
+        over_capacity no_deployments_available no_provider_available get_channel_failed""",
     TOOL_SCHEMA: "tool_use_failed invalid_tool_call tool_call_validation_failed malformed_function_call",
     BAD_REQUEST: """
         unsupported_parameter unsupported_value unknown_parameter invalid_parameter json_validate_failed
