@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -13,11 +14,21 @@ from tests.wire.feeding import STEADY
 from zc_notebooks.chat import ToolCall
 from zc_notebooks.records import WIRES
 from zc_notebooks.reliability.finish_words import FINISH_FAILURES, finish_failure
-from zc_notebooks.wire.assemble import FINISH_WORDS, finish_reason, parse_arguments, request_id, tool_call
+from zc_notebooks.wire.assemble import (
+    FINISH_WORDS,
+    ToolCallAssembler,
+    finish_reason,
+    parse_arguments,
+    request_id,
+    tool_call,
+)
 from zc_notebooks.wire.call_ids import ANTHROPIC_IDS, MISTRAL_IDS, OPENAI_IDS, arguments_text, fitting_id
 from zc_notebooks.wire.loose_json import BROKEN, parse, to_text
 from zc_notebooks.wire.registry import MODULES, wire
 from zc_notebooks.wire.usage import count
+
+ENDLESS_S = 30.0
+"""Seconds of the processor that only quadratic work takes."""
 
 
 @pytest.mark.parametrize(
@@ -157,3 +168,23 @@ def test_an_unknown_wire() -> None:
     """The message names the known ones."""
     with pytest.raises(ValueError, match="no wire 'telnet'; known are openai_chat, "):
         wire("telnet")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("alike", ["index", "id", "name", "nothing"])
+def test_many_calls_take_linear_time(alike: str) -> None:
+    """A hundred thousand calls of a hostile stream are a matter of a second, whatever their keys."""
+    tools, began = ToolCallAssembler(), time.process_time()
+    for n in range(100_000):
+        index = 0 if alike == "index" else n if alike != "id" else None
+        tools.delta(index=index, id=f"c{n}", name="f" if alike == "name" else f"f{n}", arguments="{}")
+    assert len(tools) == 100_000
+    assert time.process_time() - began < ENDLESS_S
+
+
+def test_many_pieces_take_linear_time() -> None:
+    """So are the pieces of one call, when each repeats its name."""
+    tools, began = ToolCallAssembler(), time.process_time()
+    for _ in range(200_000):
+        tools.delta(index=0, id="c", name="f", arguments="{x}")
+    assert len(tools) == 1
+    assert time.process_time() - began < ENDLESS_S

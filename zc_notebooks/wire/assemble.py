@@ -86,22 +86,24 @@ def parse_arguments(raw: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+_INDEX: Final = (int, str, float, tuple)
+"""What an index can be; anything else counts as absent."""
+
+
 class _Slot:
     """One call under construction."""
 
-    __slots__ = ("id", "index", "name", "pieces", "signature")
+    __slots__ = ("id", "name", "pieces", "signature")
 
-    def __init__(self, index: object) -> None:
-        self.index = index
+    def __init__(self) -> None:
         self.id = ""
         self.name = ""
         self.pieces: list[str] = []
         self.signature: str | None = None
 
     def whole(self) -> bool:
-        """Whether its arguments are an object by now."""
-        raw = "".join(self.pieces)
-        return bool(raw.strip()) and parse_arguments(raw) is not None
+        """Whether its arguments came in one piece that is an object."""
+        return len(self.pieces) == 1 and bool(self.pieces[0].strip()) and parse_arguments(self.pieces[0]) is not None
 
 
 class ToolCallAssembler:
@@ -113,10 +115,12 @@ class ToolCallAssembler:
     whole (servers that give every call the same id, or none). A whole call said twice is one.
     """
 
-    __slots__ = ("_slots",)
+    __slots__ = ("_by_id", "_by_index", "_slots")
 
     def __init__(self) -> None:
         self._slots: list[_Slot] = []
+        self._by_index: dict[object, _Slot] = {}
+        self._by_id: dict[str, _Slot] = {}
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -140,11 +144,13 @@ class ToolCallAssembler:
         name_text = name if isinstance(name, str) else ""
         piece = "" if arguments is None else arguments if isinstance(arguments, str) else to_text(arguments)
         slot = self._find(index, id_text, name_text, place)
-        if name_text and slot.pieces and piece.strip() and slot.whole():
-            if (slot.id, slot.name, "".join(slot.pieces)) == (id_text, name_text, piece):
+        if name_text and piece.strip() and slot.whole():
+            if (slot.id, slot.name, slot.pieces[0]) == (id_text, name_text, piece):
                 return 0
             slot = self._new(index)
-        slot.id = slot.id or id_text
+        if id_text and not slot.id:
+            slot.id = id_text
+            self._by_id.setdefault(id_text, slot)
         slot.name = slot.name or name_text
         slot.signature = slot.signature or signature
         if piece:
@@ -163,14 +169,13 @@ class ToolCallAssembler:
         return tuple(done)
 
     def _find(self, index: object, id_text: str, name: str, place: int | None) -> _Slot:
-        if index is not None:
-            slot = next((one for one in reversed(self._slots) if one.index == index), None)
+        if isinstance(index, _INDEX):
+            slot = self._by_index.get(index)
             if slot is not None and id_text and name and slot.id and slot.id != id_text:
                 slot = None
             return slot or self._new(index)
         if id_text:
-            known = next((one for one in self._slots if one.id == id_text), None)
-            return known or self._new(None)
+            return self._by_id.get(id_text) or self._new(None)
         if name or not self._slots:
             return self._new(None)
         if place is not None and place < len(self._slots):
@@ -178,8 +183,10 @@ class ToolCallAssembler:
         return self._slots[-1]
 
     def _new(self, index: object) -> _Slot:
-        slot = _Slot(index)
+        slot = _Slot()
         self._slots.append(slot)
+        if isinstance(index, _INDEX):
+            self._by_index[index] = slot
         return slot
 
 

@@ -49,6 +49,7 @@ class ResponsesReader:
         self._builder = builder
         self._begun: dict[str, dict[str, Any]] = {}
         """Calls of ours that have begun and not ended, by item id."""
+        self._begun_by_call: dict[str, str] = {}
         self._pieces: dict[str, list[str]] = {}
         """Their arguments so far."""
         self._done: set[str] = set()
@@ -76,10 +77,12 @@ class ResponsesReader:
         """A piece of a call's arguments, or all of them, before its item is done."""
         id_, piece = as_text(item_id), as_text(text)
         known = self._pieces.setdefault(id_, [])
-        had = sum(map(len, known)) if whole else 0
+        had = 0
         if whole and piece:
+            had = sum(map(len, known))
             known.clear()
-        known.append(piece)
+        if piece:
+            known.append(piece)
         self._builder.hidden += max(1, len(piece) - had)
 
     def work(self, size: int) -> None:
@@ -95,6 +98,8 @@ class ResponsesReader:
             self._pre_executed(PreExecutedTool(phase="call", name=name, id=id_ or None), events)
         elif kind == "function_call" and id_:
             self._begun[id_] = item
+            self._begun_by_call[as_text(item.get("call_id"))] = id_
+            self._builder.hidden += CALL_SIZE
 
     def item_done(self, item: dict[str, Any], events: list[WireEvent]) -> None:
         """An item is whole: a call of ours is returned, once; a half one (``incomplete``) is none."""
@@ -103,16 +108,16 @@ class ResponsesReader:
         if key and key in self._done:
             return
         self._done.add(key)
-        self._begun.pop(id_, None)
+        begun = self._begun.pop(id_, None)
         if kind not in ("message", "reasoning"):
-            self._builder.hidden += CALL_SIZE + len(key)
+            self._builder.hidden += len(key) + (CALL_SIZE if begun is None else 0)
         if kind in _SERVER_TOOLS:
             self._server_tool_done(item, id_, events)
         elif kind == "function_call" and item.get("status") not in ("incomplete", "in_progress"):
             known = "".join(self._pieces.pop(id_, ()))
             call_id = as_text(item.get("call_id"))
             if call_id:  # the last event may give its item another id
-                self._begun = {key: one for key, one in self._begun.items() if one.get("call_id") != call_id}
+                self._begun.pop(self._begun_by_call.pop(call_id, ""), None)
             call = tool_call(as_text(item.get("name")), item.get("arguments") or known, id=call_id or id_)
             self._builder.hidden += max(0, len(call.raw) - len(known))
             if call.name:
@@ -149,7 +154,6 @@ class ResponsesReader:
             elif kind == "function_call" and as_text(item.get("call_id")) in streamed:
                 self._begun.pop(as_text(item.get("id")), None)
             elif kind not in ("reasoning", "message"):
-                self.item_added(item, events)
                 self.item_done(item, events)
 
     def _reasoning_item(self, item: dict[str, Any], events: list[WireEvent]) -> None:
