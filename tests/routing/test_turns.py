@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import sys
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -284,6 +286,18 @@ def test_a_call_made_before_a_block_and_awaited_in_it_keeps_the_border(house: Ma
 
     asyncio.run(run())
     assert clouds(one) == set()
+
+
+@pytest.mark.parametrize("way", [zc.Chain.ask, zc.Chain.tell, zc.Chain.probe, RouterModelProvider.chat])
+def test_what_keeps_its_border_still_looks_as_it_is(house: Make, way: Any) -> None:
+    """A coroutine function with its own signature; one that nobody awaited is named."""
+    if sys.version_info >= (3, 12):
+        assert inspect.iscoroutinefunction(way)
+    assert "options" in (known := inspect.signature(way).parameters) or "timeout_s" in known
+    with zc.allowed(HOME):
+        work = zc.Chain.ask(house().chain, SIMPLE)
+    assert work.__qualname__ == "Chain.ask"
+    work.close()
 
 
 class _Deaf:

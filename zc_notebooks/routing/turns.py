@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import secrets
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -165,7 +166,8 @@ def kept(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine
             setattr(work, name, getattr(function, name))
         return work
 
-    return called
+    mark = getattr(inspect, "markcoroutinefunction", None)  # Python 3.12: frameworks ask whether it is one
+    return called if mark is None else mark(called)
 
 
 async def _within_work(
