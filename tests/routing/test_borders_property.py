@@ -85,6 +85,8 @@ class World(Record, frozen=True, kw_only=True):
     """(candidate, its own tiers); one may stand there twice."""
     routes: tuple[tuple[str, bool, Tiers], ...]
     """(target, whether the route supplies a key, its own tiers), by hint h0, h1, …"""
+    two_keys: frozenset[str]
+    """Whose own key has a second one behind it."""
     faults: Mapping[str, str | None]
     allowed: frozenset[str] | None
     everywhere: Tiers
@@ -101,7 +103,8 @@ class World(Record, frozen=True, kw_only=True):
             text += (
                 f'[providers.{family}.{name}]\nuri = "{lab.base_url(name)}"\nmodel = "m"\ntier = "{self.tiers[name]}"\n'
             )
-            text += f'api_key_env = "OWN_{name.upper()}"\nfallback = [{links}]\n'
+            names = [f"OWN_{name.upper()}", f"ROUTE_{name.upper()}"]
+            text += f"api_key_envs = {names if name in self.two_keys else names[:1]!r}\nfallback = [{links}]\n"
         for name, tiers in self.chain:
             text += f'[[chain]]\nprovider = "{ref(name)}"\n{tiers_line(tiers)}'
         for number, (name, key, tiers) in enumerate(self.routes):
@@ -174,6 +177,7 @@ WORLDS = st.builds(
     tiers=st.fixed_dictionaries({name: st.sampled_from(TIERS) for name in NAMES}),
     chain=st.lists(st.tuples(st.sampled_from(NAMES), NARROW), max_size=5).map(tuple),
     routes=st.lists(st.tuples(st.sampled_from(NAMES), st.booleans(), NARROW), max_size=3).map(tuple),
+    two_keys=st.frozensets(st.sampled_from(NAMES)),
     faults=st.fixed_dictionaries({name: st.sampled_from(FAULTS) for name in NAMES}),
     allowed=st.none() | st.frozensets(st.sampled_from(NAMES)),
     everywhere=NARROW,
@@ -188,6 +192,7 @@ QUIET = World(
     tiers=dict.fromkeys(NAMES, "metered"),
     chain=(),
     routes=(),
+    two_keys=frozenset(),
     faults=dict.fromkeys(NAMES),
     allowed=None,
     everywhere=None,
@@ -228,6 +233,9 @@ async def play(lab: Lab, world: World, folder: str) -> tuple[LabRequest, ...]:
 @example(replace(QUIET, routes=(("p1", False, FREE),), hint="h0"))
 @example(replace(QUIET, chain=(("p0", FREE), ("p1", FREE), ("p1", None))))
 @example(replace(QUIET, chain=(("p1", None),), everywhere=FREE))
+@example(replace(QUIET, everywhere=FREE, allow_tiers=("metered",)))
+@example(replace(QUIET, chain=(("p1", None),), two_keys=frozenset(NAMES), allowed=frozenset()))
+@example(replace(QUIET, two_keys=frozenset(NAMES), allow_tiers=FREE))
 def test_157_nobody_outside_the_borders_is_asked_and_no_key_goes_astray(lab: Lab, world: World) -> None:
     """Behaviours 29, 156 and 157, and spec 2.7: by the lab's log, over every way to call.
 
