@@ -239,13 +239,15 @@ def test_tools_called_from_a_sink_belong_to_the_turn(house: Make) -> None:
 
 
 def test_a_plain_thread_is_taken_along(house: Make) -> None:
-    """164: a pool or thread that copies no context gets the turn with ``turn.carry``."""
+    """164: a pool or thread that copies no context gets the turn with ``turn.carry``, wherever that is said."""
     one = house(policy="auto")
     with one.chain.turn(SIMPLE) as turn, ThreadPoolExecutor(3) as pool:
         list(pool.map(turn.carry(one.chain.ask_sync), [COMPLEX] * 6))
         thread = threading.Thread(target=turn.carry(one.chain.ask_sync), args=(COMPLEX,))
-        thread.start()
-        thread.join()
+        late = threading.Thread(target=lambda: turn.carry(one.chain.ask_sync)(COMPLEX))
+        for each in (thread, late):
+            each.start()
+            each.join()
     assert (clouds(one), len(one.told)) == (set(), 1)
     assert {row.turn_id for row in one.rows} == {turn.id}
 
