@@ -12,7 +12,7 @@ from tests import ROOT
 PACKAGE = ROOT / "zc_notebooks"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("wakeful", "resources", "clock", "redact", "forks", "shared_file", "model_names", "complaint"),
+    ("wakeful", "resources", "clock", "redact", "forks", "shared_file", "model_names", "complaint", "nesting"),
     ("shown",),
     ("records",),
     ("markup", "chat", "ledger.row"),

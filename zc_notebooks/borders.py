@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final
 
 from zc_notebooks.complaint import warn
 from zc_notebooks.config.schema import Config
 from zc_notebooks.errors import ConfigError
+from zc_notebooks.nesting import Nested
 from zc_notebooks.records import TIERS, Plan, Record, Tier, Variant
 
 
@@ -17,7 +18,7 @@ class BorderWarning(UserWarning):
     """A thread of its own asks without a border while the main thread holds one: a pool does not take it along."""
 
 
-_ALLOWLIST: ContextVar[frozenset[str] | None] = ContextVar("zc_allowlist", default=None)
+_ALLOWLIST: Final = Nested[frozenset[str]]("zc_allowlist")
 _held = 0
 """Borders that code of the main thread stands in."""
 
@@ -41,15 +42,9 @@ def allowed(refs: Iterable[str]) -> Iterator[None]:
         _held -= 1
 
 
-@contextmanager
-def bordered(refs: Iterable[str]) -> Iterator[None]:
+def bordered(refs: Iterable[str]) -> AbstractContextManager[None]:
     """:func:`allowed` for a call's own inside, where no code of the user begins a thread."""
-    token = _ALLOWLIST.set(narrowed(refs))
-    try:
-        yield
-    finally:
-        with suppress(ValueError):  # left in another context (a dropped generator), which has its own value
-            _ALLOWLIST.reset(token)
+    return _ALLOWLIST.within(narrowed(refs))
 
 
 def allowlist() -> frozenset[str] | None:

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -250,6 +250,27 @@ def test_a_plain_thread_is_taken_along(house: Make) -> None:
             each.join()
     assert (clouds(one), len(one.told)) == (set(), 1)
     assert {row.turn_id for row in one.rows} == {turn.id}
+
+
+def test_a_wrapped_stream_that_is_left_early_takes_its_turn_along(house: Make) -> None:
+    """A generator of one's own around a stream, and a loop over it that breaks: the next call is a turn of its own."""
+    one = house(policy="auto")
+
+    async def answer(prompt: str) -> AsyncGenerator[Event]:
+        async with one.chain.stream(prompt) as events:
+            async for event in events:
+                yield event
+
+    async def run() -> str:
+        async for _ in answer(SIMPLE):
+            break
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return (await one.chain.ask(COMPLEX)).served.provider_ref
+
+    assert asyncio.run(run()) == CLOUD
+    assert [told.tier for told in one.told] == ["simple", "complex"]
+    assert len({row.turn_id for row in one.rows}) == 2
 
 
 @pytest.mark.parametrize("border", ["turn", "allowed"])

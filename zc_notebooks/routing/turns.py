@@ -5,17 +5,18 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from contextvars import ContextVar, copy_context
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import copy_context
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
 from zc_notebooks.borders import allowed, allowlist, bordered, heed, narrowed
 from zc_notebooks.config.schema import Config
 from zc_notebooks.live_config import InForce
+from zc_notebooks.nesting import Nested
 from zc_notebooks.reliability.materialize import Ask, plan
 from zc_notebooks.routing.choice import Choice
 from zc_notebooks.routing.effort import Decision
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 Border = Callable[[Iterable[str]], AbstractContextManager[None]]
 
-_TURN: ContextVar[OpenTurn | None] = ContextVar("zc_turn", default=None)
+_TURN: Final = Nested["OpenTurn"]("zc_turn")
 
 
 class OpenTurn:
@@ -135,13 +136,8 @@ def within(turn: OpenTurn | None, refs: frozenset[str] | None, *, border: Border
         if refs is not None:
             stack.enter_context(border(refs))
         if turn is not None:
-            token = _TURN.set(turn)
-        try:
-            yield
-        finally:
-            if turn is not None:
-                with suppress(ValueError):  # left in another context, which has its own value
-                    _TURN.reset(token)
+            stack.enter_context(_TURN.within(turn))
+        yield
 
 
 def _within_call(turn: OpenTurn, call: Callable[[], T]) -> T:
