@@ -336,6 +336,8 @@ def test_no_bytes_raise(body: bytes, cuts: list[int]) -> None:
         pytest.param(json.dumps({**COUNTED, "message": {"content": "Hi"}}, indent=1).encode(), id="on several lines"),
         pytest.param(b"data: " + lines(says("Hi")) + b"\ndata: " + lines(COUNTED) + b"\n", id="as events"),
         pytest.param(json.dumps([says("Hi"), COUNTED]).encode(), id="as an array"),
+        pytest.param(lines(says("Hi"), COUNTED).replace(b"\n", b"\r"), id="CR alone"),
+        pytest.param(lines(says("Hi"), COUNTED).replace(b"\n", b""), id="nothing between"),
     ],
 )
 def test_other_framings_of_a_stream(body: bytes) -> None:

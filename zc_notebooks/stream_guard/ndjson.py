@@ -56,8 +56,15 @@ class NdjsonFraming:
         return lines
 
     def finish(self) -> list[Event]:
-        """The last line, when the input ended without a line end."""
-        return self._line() if self._other is None else self._other.finish()
+        """The last line, when the input ended without a line end; objects that no line end parts."""
+        if self._other is not None:
+            return self._other.finish()
+        if not self._undecided:
+            return self._line()
+        self._other = SseFraming(self._limit)
+        events = self._other.feed(bytes(self._held))
+        self._held.clear()
+        return events + self._other.finish()
 
     def _decide(self, chunk: bytes) -> bytes:
         """Skips a BOM and blank space; what is left to frame once the first byte, or the first line, has told."""
