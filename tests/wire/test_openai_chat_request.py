@@ -227,6 +227,8 @@ def test_json_mode() -> None:
         body, encoded = encode(say(words, response_format=mode), chat("groq"))
         assert body["response_format"] == {"type": "json_object"}
         assert (len(body["messages"]), encoded.notes) == (1 + extra, ())
+    body, _ = encode(say(response_format=mode), chat("lmstudio"))
+    assert body["response_format"]["json_schema"] == {"name": "answer", "schema": {"type": "object"}, "strict": False}
 
 
 def picture(*parts: Any, role: Any = "user") -> ChatRequest:

@@ -122,7 +122,7 @@ def _response_format(request: ChatRequest, family: str, messages: list[Any], not
         messages.insert(0, {"role": "system", "content": schema_instruction(schema)})
         notes.append("schema in the prompt")
         return {"response_format": {"type": "json_object"}}
-    if json_mode(schema):
+    if json_mode(schema) and family not in families.JSON_SCHEMA_ONLY:
         if not any("json" in message.text.lower() for message in request.messages):  # a 400 without the word
             messages.insert(0, {"role": "system", "content": schema_instruction(schema)})
         return {"response_format": {"type": "json_object"}}

@@ -19,6 +19,8 @@ SEED_NAME: Final = {"mistral": "random_seed", "google": None, "cohere": "seed"}
 """The name of the seed where it is another, ``None`` where there is none."""
 JSON_OBJECT_ONLY: Final = frozenset({"deepseek", "zai"})
 """``response_format`` knows ``json_object`` and no schema; the schema goes into the prompt."""
+JSON_SCHEMA_ONLY: Final = frozenset({"lmstudio", "perplexity"})
+"""``json_object`` is refused; any object is a schema like others there."""
 NO_IMAGE_URLS: Final = frozenset({"ollama", "moonshot", "lmstudio"})
 """Images only as data."""
 KEEPS_REASONING: Final = frozenset({"deepseek", "moonshot", "zai"})
