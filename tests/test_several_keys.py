@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fleet import Fleet, profile
+from zc_notebooks.errors import AllCandidatesFailed
 from zc_notebooks.testing import chat_answer, chat_error, response
 from zc_notebooks.watch import watch
 
@@ -54,6 +55,16 @@ def test_status_with_one_of_two_keys(tmp_path: Path) -> None:
     words = fleet.chain.status()["groq.a"].words(fleet.clock.now())
     assert words.startswith("ready with 1 of 2 keys; ")
     assert words.endswith("token daily limit, back in 2h 00m (stated)")
+
+
+def test_status_with_both_keys_out(tmp_path: Path) -> None:
+    """The profile is back when the first of its keys is."""
+    hour = chat_error(429, "Limit on tokens per day (TPD)", {"retry-after": "3600"})
+    fleet = Fleet({"a": [DAY, hour]}, tmp_path, toml=TWO)
+    with pytest.raises(AllCandidatesFailed):
+        fleet.chain.ask_sync("hi")
+    words = fleet.chain.status()["groq.a"].words(fleet.clock.now())
+    assert words == "token daily limit, back in 1h 00m (stated)"
 
 
 def test_watch_asks_another_key_of_the_pool(tmp_path: Path) -> None:

@@ -55,16 +55,22 @@ class ProfileStatus(Record, frozen=True, kw_only=True):
         """How many of its credentials no mark concerns."""
         return len(set(self.credentials) - {item.key.credential_id for item in self.marks})
 
+    @property
+    def first_back(self) -> Mark | None:
+        """Of each key's last mark the one that ends first: until then no key is free, if every key has one."""
+        last = {item.key.credential_id: item for item in sorted(self.marks, key=_end)}
+        return min(last.values(), key=_end, default=None)
+
     def words(self, now: datetime) -> str:
         """``ready``, ``no key: …`` or ``daily limit, back in …`` with the countdown and who stated it.
 
-        Of several keys one without a mark is enough to be ready.
+        Of several keys one without a mark is enough to be ready; with a mark on each, the first to come back counts.
         """
         if self.key not in ("found", "keyless"):
             return f"no key: {self.key}"
-        if not self.marks:
+        mark = self.first_back
+        if mark is None:
             return "ready"
-        mark = max(self.marks, key=lambda item: item.until)
         scope = f" for {mark.key.model}" if mark.key.model else ""
         out = f"{mark.reason.replace('_', ' ')}{scope}, back in {countdown(mark.until - now)} ({mark.provenance})"
         if not self.unmarked:
@@ -114,6 +120,10 @@ def status(chain: Chain) -> Status:
     now, marks, last = chain.live.now(), chain.marks(), _last(chain)
     profiles = tuple(_profile(chain, now, profile, marks, last) for profile in now.config.profiles.values())
     return Status(at=chain.clock.now(), profiles=profiles)
+
+
+def _end(mark: Mark) -> datetime:
+    return mark.until
 
 
 def binding(now: InForce, ref: str, marks: Iterable[Mark]) -> frozenset[MarkKey]:

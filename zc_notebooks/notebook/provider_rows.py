@@ -77,8 +77,8 @@ def row_of(found: ProfileStatus, probed: ProbeResult | None, probed_at: datetime
 def _state(found: ProfileStatus, probed: ProbeResult | None, now: datetime) -> tuple[Lamp, str]:
     if found.key not in ("found", "keyless"):
         return "off", f"no key: {found.key}"
-    if found.marks and not found.unmarked:
-        return _marked(max(found.marks, key=lambda item: item.until), now)
+    if found.first_back is not None and not found.unmarked:
+        return _marked(found.first_back, now)
     if probed is not None and probed.state != "limited":
         return _probed(probed)
     return _outcome(found.last)
