@@ -311,6 +311,22 @@ def test_a_hook_that_asks_synchronously_is_told_so(tmp_path: Path) -> None:
     assert fleet.chain.ask_sync("hello").text == "forty-two"
 
 
+@pytest.mark.parametrize("ending", [SystemExit, KeyboardInterrupt, ValueError])
+@pytest.mark.parametrize("way", ["ask_sync", "stream_sync"])
+def test_a_hook_may_end_the_program(tmp_path: Path, way: str, ending: type[BaseException]) -> None:
+    """What it raises reaches the caller, not the loop's thread: the next call is answered."""
+    fleet = Fleet({"a": [chat_error(402, "no"), OK], "b": [OK]}, tmp_path)
+
+    def leave(*_: object) -> None:
+        raise ending
+
+    fleet.chain.site.on_failover = leave
+    with pytest.raises(ending):
+        fleet.chain.ask_sync("x") if way == "ask_sync" else list(fleet.chain.stream_sync("x"))
+    fleet.chain.site.on_failover = None
+    assert fleet.chain.ask_sync("x").text == "forty-two"
+
+
 def test_a_cancel_is_a_row(tmp_path: Path) -> None:
     """Cancelling the task closes the attempt; it is recorded and nothing else is tried (behaviours 90 and 133)."""
 

@@ -7,8 +7,11 @@ import atexit
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
+
+from zc_notebooks.wakeful import HEARD_WITHIN_S
 
 T = TypeVar("T")
 
@@ -55,7 +58,7 @@ class LoopThread:
             raise RuntimeError(_FROM_A_HOOK)
         job = _Job(work)
         try:
-            return asyncio.run_coroutine_threadsafe(job.run(), self._running()).result()
+            return _result(asyncio.run_coroutine_threadsafe(job.run(), self._running()))
         except KeyboardInterrupt:  # wherever it strikes: the job may run before we hold its future
             self.call_soon(job.cancel)
             job.ended.wait(timeout=CLEANUP_S)
@@ -93,7 +96,9 @@ class LoopThread:
         with self._lock:
             if self._loop is None or self._loop.is_closed():
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="zc-notebooks-loop", daemon=True)
+                self._thread = threading.Thread(
+                    target=_run_for_ever, args=(self._loop,), name="zc-notebooks-loop", daemon=True
+                )
                 self._thread.start()
                 atexit.register(self._end)
             return self._loop
@@ -143,6 +148,31 @@ class _Job(Generic[T]):
         self._unwanted = True
         if self._task is not None:
             self._task.cancel()
+
+
+def _result(future: Future[T]) -> T:
+    """What the work gives or raises. The main thread looks up from its wait now and then.
+
+    A wait without a time limit does not hear Ctrl-C once polars is imported: its signal handler has the system restart
+    what a signal interrupted.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return future.result()
+    while True:
+        try:
+            return future.result(timeout=HEARD_WITHIN_S)
+        except TimeoutError:
+            if future.done():  # the work's own, or it ended just now
+                return future.result()
+
+
+def _run_for_ever(loop: asyncio.AbstractEventLoop) -> None:
+    """The loop outlives a hook that ends the program (``sys.exit()``): asyncio stops for that, the caller gets it."""
+    while True:
+        try:
+            return loop.run_forever()
+        except (KeyboardInterrupt, SystemExit):
+            continue
 
 
 async def _awaiting(close: Callable[[], Awaitable[object]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -67,6 +68,11 @@ for event in zc.open().stream_sync("silent"):
     "ask_sync": """
 zc.open().ask_sync("silent")
 """,
+    "ask_sync beside polars": """
+import polars  # as in a script that has looked into the ledger: its signal handler has the system restart a wait
+
+zc.open().ask_sync("silent")
+""",
     "asyncio.run": """
 import asyncio
 
@@ -122,7 +128,7 @@ def test_ctrl_c_in_a_script(name: str, tmp_path: Path, server: Holding) -> None:
     assert err.rstrip().endswith("KeyboardInterrupt")
     assert not [word for word in ("never awaited", "never retrieved", "Exception ignored", "Fatal") if word in err]
     assert out.split() == (["one", "two", "three"] if "hold" in SCRIPTS[name] else [])
-    check(tmp_path, server, "chat" if name == "ask_sync" else "stream")
+    check(tmp_path, server, "chat" if name.startswith("ask_sync") else "stream")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -131,7 +137,12 @@ def test_ctrl_c_in_a_command(name: str, tmp_path: Path, server: Holding) -> None
     command = [sys.executable, "-m", "zc_notebooks.cli", *COMMANDS[name]]
     status, out, err = interrupted(command, tmp_path, server)
     assert (status, err) == (130, "cancelled\n")
-    assert out == ("one two three \n" if "hold" in command else "")
+    if "--json" in command:
+        told = json.loads(out)
+        assert told["error"]["type"] == "TurnCancelled"
+        assert [row["status"] for row in told["attempts"]] == ["cancelled"]
+    else:
+        assert out == ("one two three \n" if "hold" in command else "")
     check(tmp_path, server, "stream" if "--stream" in command else "chat")
 
 
