@@ -118,20 +118,34 @@ def test_only_what_may_have_cost_more_is_at_least(purse: Spending) -> None:
 
 
 def test_old_months_are_swept(path: Path) -> None:
-    """The month before stays, what is older goes, forgotten reservations with it."""
-    clock = ManualClock(datetime(2026, 1, 31, tzinfo=UTC))
+    """The month before and the last 62 days on record stay, what is older goes, forgotten reservations with it."""
+    clock = ManualClock(datetime(2026, 1, 1, tzinfo=UTC))
     purse = Spending(path, clock=clock)
-    purse.settle(reserve(purse), 1)
     reserve(purse)
-    clock.advance(timedelta(days=1).total_seconds())
-    purse.settle(reserve(purse), 1)
-    clock.advance(timedelta(days=28).total_seconds())
-    purse.settle(reserve(purse), 1)
+    for _ in range(100):
+        purse.settle(reserve(purse), 1)
+        clock.advance(timedelta(days=1).total_seconds())
     purse.close()
     with sqlite3.connect(path) as read:
-        assert read.execute("SELECT day FROM days ORDER BY day").fetchall() == [("2026-02-01",), ("2026-03-01",)]
+        count, first = read.execute("SELECT count(*), min(day) FROM days").fetchone()
+        assert (count, first) == (62, "2026-02-08")
         assert read.execute("SELECT count(*) FROM reserved").fetchall() == [(0,)]
     read.close()
+
+
+def test_a_clock_that_is_ahead_for_a_moment_forgets_nothing(path: Path) -> None:
+    """An attempt years ahead is one of another month; when the clock is right again, the day is spent as it was."""
+    clock = ManualClock(datetime(2026, 9, 15, tzinfo=UTC))
+    purse = Spending(path, clock=clock)
+    purse.settle(reserve(purse), CENT)
+    reserve(purse)
+    years = timedelta(days=4000).total_seconds()
+    clock.advance(years)
+    purse.settle(reserve(purse), 1)
+    clock.advance(-years)
+    assert purse.sums()[0] == (CENT, CENT, 0)
+    assert isinstance(purse.reserve(CENT, PeriodLimits(day=2 * CENT)), Shortage)
+    purse.close()
 
 
 # -- a file that cannot be used ---------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from zc_notebooks.records import Record
 from zc_notebooks.shared_file import claim, connect, open_file, transaction, use_log
 
 APPLICATION_ID: Final = 0x7A636D24  # "zcm$"
+KEPT: Final = 62
+"""Days on record that are never deleted: two months."""
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS days (
     day TEXT PRIMARY KEY, spent INTEGER NOT NULL DEFAULT 0, unknown INTEGER NOT NULL DEFAULT 0
@@ -138,7 +140,12 @@ def settle(connection: sqlite3.Connection, settled: Settled) -> None:
 
 
 def purge(connection: sqlite3.Connection, day: str) -> None:
-    """Deletes what no period counts any more: everything before the month before. Call it inside a transaction."""
+    """Deletes what no period counts any more: before the month before, and before the last :data:`KEPT` days on record.
+
+    So a clock that is years ahead for a moment makes nobody forget what this month cost. Call it inside a transaction.
+    """
     oldest = (date.fromisoformat(day).replace(day=1) - timedelta(days=1)).replace(day=1).isoformat()
-    connection.execute("DELETE FROM days WHERE day < ?", (oldest,))
-    connection.execute("DELETE FROM reserved WHERE day < ?", (oldest,))
+    last = "SELECT min(day) FROM (SELECT day FROM days ORDER BY day DESC LIMIT ?)"
+    first = min(oldest, connection.execute(last, (KEPT,)).fetchone()[0] or oldest)
+    connection.execute("DELETE FROM days WHERE day < ?", (first,))
+    connection.execute("DELETE FROM reserved WHERE day < ?", (first,))
