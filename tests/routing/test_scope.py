@@ -198,6 +198,20 @@ def test_agents_side_by_side(house: Make) -> None:
     assert asyncio.run(run()) == [CLOUD, THIRD, HOME]
 
 
+def test_calls_made_in_an_agents_block_are_the_agents(house: Make) -> None:
+    """A list of calls is made in the block and gathered after it, in another agent's: the nearer word is the first."""
+    one = house(policy=None)
+
+    async def run() -> list[str]:
+        with one.chain.use(CLOUD, scope="agent"):
+            calls = [one.chain.ask(SIMPLE) for _ in range(2)]
+        with one.chain.use(THIRD, scope="agent"):
+            done = await asyncio.gather(*calls)
+            return [*(each.served.provider_ref for each in done), str(one.chain.in_use())]
+
+    assert asyncio.run(run()) == [CLOUD, CLOUD, f"{THIRD}/dear (scope agent)"]
+
+
 def test_session_is_one_object_and_user_is_all_of_them(house: Make) -> None:
     """Another chain of the same configuration sees what the user chose, and nothing of the session."""
     one, other = house(), house()

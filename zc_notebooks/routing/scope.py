@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,22 @@ SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 """The first one that holds a choice has its way; what a call itself says (the command line) comes before all."""
 
 _AGENT: ContextVar[Mapping[Overrides, Choice]] = ContextVar("zc_agent_choice")
+
+
+def agents() -> Mapping[Overrides, Choice]:
+    """What the current context holds for all chains."""
+    return _AGENT.get({})
+
+
+@contextmanager
+def as_agents(held: Mapping[Overrides, Choice]) -> Iterator[None]:
+    """Inside the block the context holds what another one did."""
+    token = _AGENT.set(held)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # left in another context
+            _AGENT.reset(token)
 
 
 class Standing(Record, frozen=True, kw_only=True):
@@ -74,7 +91,7 @@ class Overrides:
     @property
     def agent(self) -> Choice | None:
         """What the current context holds."""
-        return _AGENT.get({}).get(self)
+        return agents().get(self)
 
     def held(self, config: Config, scope: Scope) -> Choice | None:
         """What one scope holds."""
@@ -146,7 +163,7 @@ class Overrides:
         elif scope == "user":
             self._file(config).write(choice)
         else:
-            others = {chain: held for chain, held in _AGENT.get({}).items() if chain is not self}
+            others = {chain: held for chain, held in agents().items() if chain is not self}
             _AGENT.set(others if choice is None else {**others, self: choice})
 
 

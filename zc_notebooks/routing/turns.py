@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import partial, wraps
 from types import TracebackType
@@ -21,7 +21,7 @@ from zc_notebooks.reliability.materialize import Ask, plan
 from zc_notebooks.routing.choice import Choice
 from zc_notebooks.routing.effort import Decision
 from zc_notebooks.routing.model_switch import ModelSwitch
-from zc_notebooks.routing.scope import Overrides, Scope
+from zc_notebooks.routing.scope import Overrides, Scope, agents, as_agents
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -146,7 +146,7 @@ def _within_call(turn: OpenTurn, call: Callable[[], T]) -> T:
 
 
 def kept(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """``function``, whose coroutine keeps the turn and the borders of where it was called, wherever it is awaited.
+    """``function``, whose coroutine keeps the turn, the borders and the agent's choice of where it was called.
 
     Without this a list of calls made in a block and awaited after it would be free of the block's border.
     """
@@ -154,10 +154,10 @@ def kept(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
         heed()
-        turn, refs = _TURN.get(), allowlist()
-        if turn is None and refs is None:
+        turn, refs, chosen = _TURN.get(), allowlist(), agents()
+        if turn is None and refs is None and not chosen:
             return function(*args, **kwargs)
-        work = _within_work(turn, refs, partial(function, *args, **kwargs))
+        work = _within_work(turn, refs, chosen, partial(function, *args, **kwargs))
         for name in ("__name__", "__qualname__"):  # what a warning of a call that nobody awaited shows
             setattr(work, name, getattr(function, name))
         return work
@@ -167,9 +167,12 @@ def kept(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine
 
 
 async def _within_work(
-    turn: OpenTurn | None, refs: frozenset[str] | None, begin: Callable[[], Coroutine[Any, Any, T]]
+    turn: OpenTurn | None,
+    refs: frozenset[str] | None,
+    chosen: Mapping[Overrides, Choice],
+    begin: Callable[[], Coroutine[Any, Any, T]],
 ) -> T:
-    with within(turn, refs, border=bordered):
+    with within(turn, refs, border=bordered), as_agents(chosen) if chosen else nullcontext():
         return await begin()
 
 
