@@ -51,6 +51,7 @@ class LoopThread:
         """Runs ``work`` to its end. Ctrl-C cancels it there, waits until it has cleaned up, and is raised here.
 
         Raises:
+            CancelledError: The task that waits here was cancelled, by Ctrl-C inside ``asyncio.run``.
             RuntimeError: From the loop's own thread, where a hook of another synchronous call runs.
         """
         if self._thread is not None and threading.current_thread() is self._thread:
@@ -59,7 +60,7 @@ class LoopThread:
         job = _Job(work)
         try:
             return _result(asyncio.run_coroutine_threadsafe(job.run(), self._running()))
-        except KeyboardInterrupt:  # wherever it strikes: the job may run before we hold its future
+        except (KeyboardInterrupt, asyncio.CancelledError):  # wherever it strikes: the job may run before we hold it
             self.call_soon(job.cancel)
             job.ended.wait(timeout=CLEANUP_S)
             raise
@@ -151,19 +152,31 @@ class _Job(Generic[T]):
 
 
 def _result(future: Future[T]) -> T:
-    """What the work gives or raises. The main thread looks up from its wait now and then.
+    """What the work gives or raises. The main thread looks up from its wait now and then, for two reasons.
 
     A wait without a time limit does not hear Ctrl-C once polars is imported: its signal handler has the system restart
-    what a signal interrupted.
+    what a signal interrupted. And inside ``asyncio.run`` Ctrl-C raises nothing: it cancels the task that waits here.
     """
     if threading.current_thread() is not threading.main_thread():
         return future.result()
+    task = _task()
+    cancels = 0 if task is None else task.cancelling()
     while True:
         try:
             return future.result(timeout=HEARD_WITHIN_S)
         except TimeoutError:
             if future.done():  # the work's own, or it ended just now
                 return future.result()
+        if task is not None and task.cancelling() > cancels:
+            raise asyncio.CancelledError
+
+
+def _task() -> asyncio.Task[Any] | None:
+    """The task that calls, inside of a running loop."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
 
 
 def _run_for_ever(loop: asyncio.AbstractEventLoop) -> None:

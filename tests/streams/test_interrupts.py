@@ -73,6 +73,14 @@ import polars  # as in a script that has looked into the ledger: its signal hand
 
 zc.open().ask_sync("silent")
 """,
+    "ask_sync inside asyncio.run": """
+import asyncio
+
+async def main():
+    zc.open().ask_sync("silent")
+
+asyncio.run(main())
+""",
     "asyncio.run": """
 import asyncio
 
