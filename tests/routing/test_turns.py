@@ -351,6 +351,8 @@ async def _read(events: Any) -> None:
         pass
 
 
+RESULT = f"[tool result] the page says: {COMPLEX}"
+
 # -- decisions --------------------------------------------------------------------------------------------------------
 
 
@@ -364,10 +366,13 @@ async def _read(events: Any) -> None:
         ("auto", SIMPLE, HOME),
         ("auto", [{"role": "user", "content": COMPLEX}, {"role": "assistant", "content": "so"}], CLOUD),
         ("auto", [{"role": "user", "content": COMPLEX}, {"role": "user", "content": SIMPLE}], HOME),
+        ("auto", [{"role": "user", "content": SIMPLE}, {"role": "user", "content": RESULT}], HOME),
+        ("auto", [{"role": "user", "content": COMPLEX}, {"role": "user", "content": "[tool result] 4"}], CLOUD),
+        ("auto", RESULT, CLOUD),
     ],
 )
 def test_where_a_turn_goes(house: Make, policy: str, prompt: Any, served: str) -> None:
-    """163: by the last user message of the prompt."""
+    """163: by the last user message of the prompt; a tool's answer that is written as one is not the user's."""
     one = house(policy=policy)
     assert one.chain.ask_sync(prompt).served.provider_ref == served
     assert one.chain.plan(prompt).entries[0].ref == served

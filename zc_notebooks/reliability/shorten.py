@@ -13,13 +13,14 @@ _PROMPT_STYLE: Final = ("[tool result", "<tool_result", "tool result:", "observa
 """How a tool result looks when it was written into a user message; such a message begins no turn."""
 
 
+def begins_turn(message: Message) -> bool:
+    """Whether a person says this: a user message that is no tool result written as one."""
+    return message.role == "user" and not message.text.lstrip().lower().startswith(_PROMPT_STYLE)
+
+
 def _boundaries(messages: Sequence[Message]) -> list[int]:
     """Indices (among non-system messages) at which a turn begins."""
-    return [
-        place
-        for place, message in enumerate(messages)
-        if message.role == "user" and not message.text.lstrip().lower().startswith(_PROMPT_STYLE)
-    ]
+    return [place for place, message in enumerate(messages) if begins_turn(message)]
 
 
 def can_shorten(messages: Sequence[Message]) -> bool:

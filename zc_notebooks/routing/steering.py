@@ -12,6 +12,7 @@ from zc_notebooks.config.schema import Config
 from zc_notebooks.live_config import Configured
 from zc_notebooks.messages import Prompt, as_request
 from zc_notebooks.reliability.materialize import Ask, read_hint
+from zc_notebooks.reliability.shorten import begins_turn
 from zc_notebooks.routing.effort import Decision, Telemetry, decide, estimate_effort, telemetry
 from zc_notebooks.routing.scope import Overrides, Scope, Standing, Used
 from zc_notebooks.routing.turns import Entry, OpenTurn, TurnBlock, open_turn, steer
@@ -106,9 +107,10 @@ def decision_of(config: Config, text: str) -> Decision | None:
 
 
 def user_text(message: Prompt) -> str:
-    """The last user message of a prompt, in which the effort lies."""
+    """The last message of a person in a prompt, in which the effort lies; what a tool answered is none."""
     return message if isinstance(message, str) else _last_user(as_request(message))
 
 
 def _last_user(request: ChatRequest) -> str:
-    return next((item.text for item in reversed(request.messages) if item.role == "user"), "")
+    said = [item for item in request.messages if item.role == "user"]
+    return next((item.text for item in reversed(said) if begins_turn(item)), said[-1].text if said else "")
