@@ -213,6 +213,8 @@ def test_retry_after_on_a_success_is_ignored() -> None:
         ("Retry-After 7", 7),
         ("Retry-After: 0", 0),
         ("try again in 9m38.016s", 578.016),
+        ("try again later in 20 seconds", 20.0),
+        ("your quota refreshes in 2 hours", 7200.0),
         ("later", None),
     ],
 )

@@ -42,12 +42,22 @@ __all__ = [
 ]
 
 _BARE_ASKS: Final = (
-    *("again in", "again after", "retry in", "retry after", "retry-after", "retry_after", "retryafter", "wait"),
+    *(
+        "again in",
+        "again after",
+        "again later in",
+        "retry in",
+        "retry after",
+        "retry-after",
+        "retry_after",
+        "retryafter",
+        "wait",
+    ),
 )
 """Words right before an amount that make it a wait, a bare number included: that is seconds."""
 _ASKS: Final = (
     *("retrying in", "request in", "request after", "reset in", "resets in", "reset after", "resets after"),
-    *("resetting in", "available in", "available after", "renews in", "back in"),
+    *("resetting in", "available in", "available after", "renews in", "refreshes in", "replenishes in", "back in"),
 )
 """The same for amounts with a unit only."""
 _BEHIND: Final = (
