@@ -508,6 +508,18 @@ def test_a_call_said_twice_is_one() -> None:
         assert ([one.raw for one in answer.tool_calls], answer.reasoning) in (([ONE], ""), ([ONE], "hm"))
 
 
+def test_what_only_the_message_at_the_end_has() -> None:
+    """Text that came in pieces is not read again; a call that did not come before is."""
+    message = {"content": "Hi", "refusal": None, "tool_calls": [tool(ONE, id="a", name="f")]}
+    ended = event({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]})
+    answer = end_of(HI, ended).answer
+    assert (answer.text, [call.raw for call in answer.tool_calls]) == ("Hi", [ONE])
+    said = event({"choices": [{"index": 0, "message": {"refusal": "no"}, "finish_reason": "stop"}]})
+    failure = end_of(chunk({"refusal": "no"}), said).failure
+    assert failure is not None
+    assert failure.payload == "no"
+
+
 def test_a_refusal_that_was_cut_is_cut() -> None:
     """Spec 8.2: the end of file without a signal is a truncation, whatever came before it."""
     failure = end_of(chunk({"refusal": "I can"})).failure

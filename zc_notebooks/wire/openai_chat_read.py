@@ -195,10 +195,17 @@ class ChatReader:
         return finished
 
     def _message(self, message: _Delta, events: list[WireEvent]) -> None:
-        """A whole message: what a body has, and what some servers say once more at the end of a stream."""
+        """A whole message: what a body has, and what some servers say once more at the end of a stream.
+
+        What came in pieces before is not read again.
+        """
         builder = self._builder
-        if builder.text or len(self._tools):
-            return
+        if builder.text:
+            message.content = None
+        if len(self._tools):
+            message.tool_calls = message.function_call = None
+        if builder.refusal:
+            message.refusal = None
         if builder.reasoning:
             message.reasoning_content = message.reasoning = message.reasoning_details = None
         self._delta(message, events, whole=True)
