@@ -19,7 +19,6 @@ OBJECTS = st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=8) | st
 def frame(data: bytes, cuts: list[int]) -> list[bytes]:
     framing = NdjsonFraming()
     events = [event for piece in pieces(data, cuts) for event in framing.feed(piece)] + framing.finish()
-    assert not any(name for name, _ in events)
     return [line for _, line in events]
 
 
