@@ -54,13 +54,15 @@ def test_failover_is_recorded(tmp_path: Path) -> None:
 def test_three_failures_are_three_hops(tmp_path: Path) -> None:
     """Each hop starts at the entry that failed and carries that entry's own reason (behaviour 54)."""
     fleet = Fleet({name: [chat_error(402, f"{name} has no money")] for name in "abc"} | {"d": [OK]}, tmp_path)
-    ask(fleet)
+    done = ask(fleet)
     assert [(origin, to) for origin, to, _ in fleet.hops] == [
         ("custom.a", "custom.b"),
         ("custom.b", "custom.c"),
         ("custom.c", "custom.d"),
     ]
     assert all(name in hop[2] for hop, name in zip(fleet.hops, ["a has", "b has", "c has"], strict=True))
+    kept = [(hop.origin.removesuffix("/m"), hop.to.removesuffix("/m"), hop.reason) for hop in done.hops]
+    assert kept == fleet.hops
 
 
 def test_a_candidate_without_a_key_is_skipped(tmp_path: Path) -> None:
