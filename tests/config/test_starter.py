@@ -79,3 +79,17 @@ def test_writing(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(ConfigError, match=says):
             write_starter(tmp_path / taken, {})
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
+    """A sentence, and the next try begins with nothing in its way."""
+    resource = pytest.importorskip("resource", reason="limits of a process are a Unix thing")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(ConfigError, match=r"zc\.toml cannot be written: File too large"):
+            write_starter(tmp_path / "zc.toml", {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+    write_starter(tmp_path / "zc.toml", {})

@@ -64,9 +64,10 @@ def _taught() -> AbstractContextManager[None]:
 
 
 def _write_config(path: Path, text: str) -> None:
+    from zc_notebooks.config.starter import write_new
+
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, text)
     except FileExistsError:
         fail(f"{path} exists already: name another file, or move it away")
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -79,7 +80,7 @@ def write_starter(path: Path, environ: Mapping[str, str]) -> Path:
     """Writes :func:`starter_config` to ``path``. Raises :class:`ConfigError` rather than overwrite anything."""
     name = plain(str(path))
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        write_new(path, starter_config(environ))
     except FileExistsError:
         raise ConfigError(
             f"{name} exists already and is left as it is: remove it first, or name another file"
@@ -87,9 +88,24 @@ def write_starter(path: Path, environ: Mapping[str, str]) -> Path:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "its name is no path"
         raise ConfigError(f"{name} cannot be written: {plain(reason)}") from None
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(starter_config(environ))
     return path
+
+
+def write_new(path: Path, text: str) -> None:
+    """A new file, or none: half of one would be taken for the whole, and stand in the way of a second try.
+
+    Raises:
+        FileExistsError: There is something, which stays as it is.
+        OSError: It cannot be written.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except BaseException:
+        with suppress(OSError):
+            path.unlink()
+        raise
 
 
 def _found(environ: Mapping[str, str]) -> list[_Pick]:
