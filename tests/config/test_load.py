@@ -87,6 +87,24 @@ def test_a_whole_file(load: Load, tmp_path: Path) -> None:
     assert (config.routes[1].api_key_env, config.routes[1].allow_tiers) == ("OTHER", ("free",))
 
 
+@pytest.mark.parametrize(
+    ("uri", "more", "warned"),
+    [
+        ("http://127.0.0.1:11434", "", False),
+        ("http://localhost:11434", "", False),
+        ("https://models.example", "", True),
+        ("http://192.168.1.7:11434", "allow_plain_http = true", True),
+        ("https://models.example", 'tier = "local"', False),
+        ("https://models.example", 'tier = "metered"', False),
+        ("https://ollama.com", 'api_key_env = "K"', False),
+    ],
+)
+def test_a_family_of_this_machine_at_another_one_is_warned_of(load: Load, uri: str, more: str, warned: bool) -> None:
+    """``local`` is a border for prompts: whoever means another machine by it says so."""
+    config = load(f'[providers.ollama.box]\nuri = "{uri}"\nmodel = "m"\n{more}\n')
+    assert codes(config) == ([("local_elsewhere", "providers.ollama.box.tier")] if warned else [])
+
+
 def test_defaults_of_a_profile(load: Load) -> None:
     """A profile of a known family needs only a model; policy defaults come from [reliability]."""
     config = load(

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
+from urllib.parse import urlsplit
 
 import msgspec
 
 from zc_notebooks.config import fields
-from zc_notebooks.config.address import MANAGED, Lookup, base_url, check_address, expand, host_is, pool_of, unfilled
+from zc_notebooks.config.address import (
+    MANAGED,
+    Lookup,
+    base_url,
+    check_address,
+    expand,
+    host_is,
+    is_loopback,
+    pool_of,
+    unfilled,
+)
 from zc_notebooks.config.catalogue import Family, families
 from zc_notebooks.config.fields import Check, Wrong
 from zc_notebooks.config.reader import Reader, nearest, unquoted
@@ -267,6 +278,9 @@ class _Block:
         hosted = family is not None and family.keyed_host is not None and host_is(address, family.keyed_host)
         names = found.get("api_key_envs") or ((found["api_key_env"],) if "api_key_env" in found else ())
         given = {name: found[name] for name in _PLAIN if name in found}
+        tier = found.get("tier") or _tier(family, hosted=hosted)
+        if tier == "local" and "tier" not in found:
+            self._far_check(address)
         given.setdefault("call_timeout_s", self.reliability.call_timeout_s)
         given.setdefault("anthropic_completion", self.reliability.anthropic_completion)
         return Profile(
@@ -282,11 +296,18 @@ class _Block:
             fallback=_in_place(found.get("fallback", ())),
             fallback_models=_in_place(found.get("fallback_models", ())),
             pool=found.get("billing_pool") or pool_of(self.name, address),
-            tier=found.get("tier") or _tier(family, hosted=hosted),
+            tier=tier,
             capabilities=_capabilities(family, found),
             allow_plain_http=found.get("allow_plain_http", False),
             **given,
         )
+
+    def _far_check(self, address: str) -> None:
+        """``local`` is a border that prompts do not leave, and a family's own tier does not know the address."""
+        host = urlsplit(address).hostname or ""
+        if not address.startswith(MANAGED) and not is_loopback(host):
+            words = f"counts as local, but {host} is another machine: write the tier that it has for you"
+            self.reader.warn("local_elsewhere", f"{self.path}.tier", words, self.ref)
 
 
 def warn_inline_key(reader: Reader, path: str, ref: str) -> None:
