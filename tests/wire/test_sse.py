@@ -30,6 +30,7 @@ def frame(chunks: Iterable[bytes], *, limit: int = MAX_EVENT) -> list[tuple[byte
         pytest.param(b"data: a\r\n\ndata: b\n\r\n", [(b"", b"a"), (b"", b"b")], id="mixed"),
         pytest.param(b"\xef\xbb\xbfdata: a\n\n", [(b"", b"a")], id="BOM"),
         pytest.param(b"\r\n\n \n\ndata: a\n\n", [(b"", b"a")], id="blank lines first"),
+        pytest.param(b"\n\xef\xbb\xbf\n\xef\xbb\xbf{}", [(b"", b"{}")], id="BOM after blank lines, twice"),
         pytest.param(b"data:a\n\n", [(b"", b"a")], id="no space"),
         pytest.param(b"data:  a\n\n", [(b"", b" a")], id="one space is stripped, not two"),
         pytest.param(b"data: a\ndata: b\ndata\n\n", [(b"", b"a\nb\n")], id="several data lines"),

@@ -6,11 +6,7 @@ array, server-sent events, a page. :class:`~zc_notebooks.stream_guard.sse.SseFra
 
 from __future__ import annotations
 
-from typing import Final
-
-from zc_notebooks.stream_guard.sse import MAX_EVENT, Event, SseFraming
-
-_BOM: Final = b"\xef\xbb\xbf"
+from zc_notebooks.stream_guard.sse import BOM, MAX_EVENT, Event, SseFraming, without_bom
 
 
 class NdjsonFraming:
@@ -71,14 +67,13 @@ class NdjsonFraming:
         if self._held.startswith(b"{") and b"\n" not in chunk:
             self._keep(chunk)
             return b""
-        held = bytes(self._held) + chunk
-        start = held if _BOM.startswith(held) else held.removeprefix(_BOM).lstrip()
+        start = without_bom(bytes(self._held) + chunk)
         line, ended, _ = start.partition(b"\n")
         if start.startswith(b"{") and ended:
             self._undecided = False
             if not line.rstrip().endswith(b"}"):
                 self._other = SseFraming(self._limit)
-        elif start and not start.startswith(b"{") and not _BOM.startswith(start):
+        elif start and not start.startswith(b"{") and not BOM.startswith(start):
             self._undecided = False
             self._other = SseFraming(self._limit)
         self._held.clear()
@@ -88,7 +83,7 @@ class NdjsonFraming:
         return b""
 
     def _line(self) -> list[Event]:
-        line = bytes(self._held).removeprefix(_BOM).strip()
+        line = bytes(self._held).strip()
         self._held.clear()
         return [(b"", line)] if line else []
 

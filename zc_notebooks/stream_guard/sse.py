@@ -17,8 +17,10 @@ MAX_EVENT: Final = 8 * 1024 * 1024
 MAX_FOREIGN: Final = 16 * 1024
 """Bytes kept of a body that is no stream."""
 
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
+"""The byte order mark that a body may begin with."""
 _LF: Final = 10
+_BLANK: Final = b" \t\r\n"
 _JSON_STARTS: Final = b"{["
 _FOREIGN_STARTS: Final = b'<"'
 
@@ -133,15 +135,10 @@ class SseFraming:
 
     def _decide(self, chunk: bytes) -> bytes:
         """Skips a BOM and blank space, then looks at the first byte; returns what is left to frame."""
-        held = self._held
-        held += chunk
-        if _BOM.startswith(held):
-            if len(held) == len(_BOM):
-                held.clear()
-            return b""
-        start = bytes(held).removeprefix(_BOM).lstrip(b" \t\r\n")
-        held.clear()
-        if not start:
+        start = without_bom(bytes(self._held) + chunk)
+        self._held.clear()
+        if BOM.startswith(start):
+            self._held += start
             return b""
         self._undecided = False
         if start[0] in _JSON_STARTS:
@@ -154,6 +151,14 @@ class SseFraming:
         events = [(b"", element) for element in bare.feed(chunk)]
         self.overflow = bare.overflow
         return events
+
+
+def without_bom(start: bytes) -> bytes:
+    """The beginning of a body without byte order marks and blank space."""
+    start = start.lstrip(_BLANK)
+    while start.startswith(BOM):
+        start = start[len(BOM) :].lstrip(_BLANK)
+    return start
 
 
 def parse_block(block: bytes) -> Event | None:

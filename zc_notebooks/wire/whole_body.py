@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from zc_notebooks.chat import Answer, WireFailure
 from zc_notebooks.stream_guard.completion import MAX_PAYLOAD
+from zc_notebooks.stream_guard.sse import without_bom
 from zc_notebooks.wire.half_calls import is_cut
 from zc_notebooks.wire.loose_json import BROKEN, as_dict, parse
 
-_BOM: Final = b"\xef\xbb\xbf"
 _SSE_STARTS: Final = (b"data:", b"event:", b":", b"error:", b"id:", b"retry:")
 _NOTHING: Final = Answer()
 _ERROR_KEYS: Final = ("message", "msg", "detail", "errors", "error_message", "error_code", "error_msg")
@@ -17,12 +17,12 @@ _ERROR_KEYS: Final = ("message", "msg", "detail", "errors", "error_message", "er
 
 def is_event_stream(body: bytes) -> bool:
     """Whether a body begins like server-sent events, although nobody asked for a stream."""
-    return body.removeprefix(_BOM).lstrip().startswith(_SSE_STARTS)
+    return without_bom(body).startswith(_SSE_STARTS)
 
 
 def open_object(body: bytes) -> dict[str, Any] | WireFailure:
     """The JSON object of ``body``. Blank lines before it (keep-alive) are skipped."""
-    text = body.removeprefix(_BOM).strip()
+    text = without_bom(body).strip()
     if not text:
         return WireFailure(kind="empty_body", reason="stream_cut", detail="the response has no body")
     value = parse(text)
