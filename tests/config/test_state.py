@@ -95,6 +95,19 @@ def test_unusable_folder(tmp_path: Path) -> None:
     assert len(first) == 32
 
 
+def test_a_full_disk_leaves_nothing_of_a_salt(tmp_path: Path) -> None:
+    """The process has one of its own, and starts that follow leave no litter."""
+    resource = pytest.importorskip("resource", reason="limits of a process are a Unix thing")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.warns(StateWarning, match="this process only"):
+            assert len(read_salt(tmp_path)) == 32
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_damaged_salt(tmp_path: Path) -> None:
     """A salt of the wrong length is not used."""
     (tmp_path / "salt").write_bytes(b"short")

@@ -70,14 +70,15 @@ def _read(path: Path) -> bytes | None:
 def _create(path: Path) -> bytes:
     """Writes a salt beside the place and links it there: no reader ever meets half a file, and the first one wins."""
     draft = path.with_name(f"salt.{os.getpid()}.{secrets.token_hex(4)}")
-    _write(draft)
     try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    except OSError:  # a file system without links
-        with contextlib.suppress(FileExistsError):
-            _write(path)
+        _write(draft)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            with contextlib.suppress(FileExistsError):
+                _write(path)
     finally:
         draft.unlink(missing_ok=True)
     return path.read_bytes()
