@@ -41,10 +41,11 @@ class Fleet:
         *,
         toml: str | None = None,
         environ: Mapping[str, str] = KEYS,
+        transport: type[ScriptedTransport] = ScriptedTransport,
         **options: Any,
     ) -> None:
         self.clock = ManualClock()
-        self.transport = ScriptedTransport({f"{name}.test": items for name, items in script.items()}, clock=self.clock)
+        self.transport = transport({f"{name}.test": items for name, items in script.items()}, clock=self.clock)
         text = toml if toml is not None else chain_toml(*script)
         self.hops: list[tuple[str, str, str]] = []
         self.rows: list[Any] = []
