@@ -30,6 +30,7 @@ def test_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without either it is below the home folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
     assert state_dir({}) == tmp_path / ".local" / "state" / "zc_notebooks"
+    assert state_dir({"ZC_STATE_DIR": "~/mine"}) == tmp_path / "mine"
 
 
 def test_place_that_cannot_be_made(tmp_path: Path) -> None:

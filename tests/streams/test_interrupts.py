@@ -100,8 +100,10 @@ COMMANDS = {
 }
 
 
-def interrupted(command: list[str], folder: Path, server: Holding) -> tuple[int, str, str]:
-    """Runs a process until its provider holds the line and it has shown what it can, then sends SIGINT."""
+def interrupted(
+    command: list[str], folder: Path, server: Holding, by: signal.Signals = signal.SIGINT
+) -> tuple[int, str, str]:
+    """Runs a process until its provider holds the line and it has shown what it can, then sends it a signal."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "ZC_CONFIG": str(folder / "zc.toml"), "PYTHONUNBUFFERED": "1"}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, bufsize=0, cwd=folder, env=environ) as process:
@@ -113,7 +115,7 @@ def interrupted(command: list[str], folder: Path, server: Holding) -> tuple[int,
                 letter = process.stdout.read(1)
                 assert letter, seen
                 seen += letter.decode()
-            process.send_signal(signal.SIGINT)
+            process.send_signal(by)
             out, err = process.communicate(timeout=LIMIT_S)
         finally:
             process.kill()
@@ -139,12 +141,13 @@ def test_ctrl_c_in_a_script(name: str, tmp_path: Path, server: Holding) -> None:
     check(tmp_path, server, "chat" if name.startswith("ask_sync") else "stream")
 
 
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_ctrl_c_in_a_command(name: str, tmp_path: Path, server: Holding) -> None:
-    """133: exit status 130, what was shown stays and ends its line, and one word on standard error."""
+def test_a_signal_to_a_command(name: str, by: signal.Signals, tmp_path: Path, server: Holding) -> None:
+    """133: exit status 130 (SIGTERM: 143), what was shown stays and ends its line, one word on standard error."""
     command = [sys.executable, "-m", "zc_notebooks.cli", *COMMANDS[name]]
-    status, out, err = interrupted(command, tmp_path, server)
-    assert (status, err) == (130, "cancelled\n")
+    status, out, err = interrupted(command, tmp_path, server, by)
+    assert (status, err) == (128 + by, "cancelled\n")
     if "--json" in command:
         told = json.loads(out)
         assert told["error"]["type"] == "TurnCancelled"

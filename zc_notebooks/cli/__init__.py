@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs ``zc`` and leaves with its exit status.
 
     0 answered, 1 the result could not be written (or a fault wall that shows harm), 2 usage or configuration, 3 all
-    candidates failed, 4 nothing permitted, 5 interrupted after output, 130 cancelled.
+    candidates failed, 4 nothing permitted, 5 interrupted after output, 130 cancelled, 143 the same by SIGTERM.
     """
-    try:
-        from zc_notebooks.cli.app import run
+    with _terminable() as terminated:
+        try:
+            from zc_notebooks.cli.app import run
 
-        status = run(sys.argv[1:] if arguments is None else list(arguments))
-    except KeyboardInterrupt:  # while the commands are loaded, or on the way out
-        sys.stderr.write("cancelled\n")
-        status = 130
-    sys.exit(status)
+            status = run(sys.argv[1:] if arguments is None else list(arguments))
+        except KeyboardInterrupt:  # while the commands are loaded, or on the way out
+            sys.stderr.write("cancelled\n")
+            status = _CANCELLED
+    sys.exit(128 + signal.SIGTERM if terminated and status == _CANCELLED else status)
+
+
+_CANCELLED = 130
+
+
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """SIGTERM is Ctrl-C: the socket closes, the row is written. Servers and watchers have handlers of their own."""
+    terminated: list[int] = []
+
+    def terminate(number: int, _: object) -> None:
+        terminated.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield terminated
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -34,7 +34,7 @@ def state_dir(environ: Mapping[str, str] | None = None) -> Path:
 def _state_path(environ: Mapping[str, str]) -> Path:
     named = environ.get("ZC_STATE_DIR", "").strip()
     if named:
-        return Path(named).absolute()
+        return Path(os.path.expanduser(named)).absolute()  # noqa: PTH111 (pathlib's raises where there is no home)
     base = environ.get("XDG_STATE_HOME", "").strip()
     if base:
         return Path(base).absolute() / "zc_notebooks"
