@@ -61,8 +61,6 @@ async def _all(folder: Path, base: str, targets: Targets, rounds: int) -> None:
     slow = await _measure(folder, base, "chunks-300/pace-2", 300, max(rounds // 5, 1))
     _table("300 chunks, one every 2 ms", slow, 300)
     for name in (EVENTS, CHAIN):
-        if name in slow:
-            targets.at_most(f"{name}: slow, first chunk / raw", _ratio(slow[name].first, slow[RAW].first), 0.85)
         if name in slow and SDK in slow:
             targets.at_most(f"{name}: slow, CPU a chunk / {SDK}", _ratio(slow[name].cpu, slow[SDK].cpu), 0.6)
     short = await _measure(folder, base, f"chunks-{SHORT}/pace-2", SHORT, 5 * rounds)
