@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 CLEANUP_S = 2.0
 """How long an interrupted call may take to close its socket and write its row."""
+_BEGINS_WITHIN_S = 0.01
+"""What the loop was told of before has begun by then."""
 
 
 _FROM_A_HOOK = (
@@ -59,7 +61,7 @@ class LoopThread:
             raise RuntimeError(_FROM_A_HOOK)
         job = _Job(work)
         try:
-            return _result(asyncio.run_coroutine_threadsafe(job.run(), self._running()))
+            return _result(asyncio.run_coroutine_threadsafe(job.running, self._running()))
         except (KeyboardInterrupt, asyncio.CancelledError):  # wherever it strikes: the job may run before we hold it
             self.call_soon(job.cancel)
             job.ended.wait(timeout=CLEANUP_S)
@@ -133,8 +135,10 @@ class _Job(Generic[T]):
         self._work = work
         self._task: asyncio.Task[Any] | None = None
         self._unwanted = False
+        self.running = self._run()
+        """What the loop is to run."""
 
-    async def run(self) -> T:
+    async def _run(self) -> T:
         self._task = asyncio.current_task()
         try:
             if self._unwanted:
@@ -149,6 +153,15 @@ class _Job(Generic[T]):
         self._unwanted = True
         if self._task is not None:
             self._task.cancel()
+        else:
+            asyncio.get_running_loop().call_later(_BEGINS_WITHIN_S, self._forget)
+
+    def _forget(self) -> None:
+        """It has not begun, so the loop was never told of it."""
+        if self._task is None:
+            self.running.close()
+            self._work.close()
+            self.ended.set()
 
 
 def _result(future: Future[T]) -> T:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,12 +103,12 @@ COMMANDS = {
 
 
 def interrupted(
-    command: list[str], folder: Path, server: Holding, by: signal.Signals = signal.SIGINT
+    command: list[str], folder: Path, server: Holding, by: signal.Signals = signal.SIGINT, **options: Any
 ) -> tuple[int, str, str]:
     """Runs a process until its provider holds the line and it has shown what it can, then sends it a signal."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "ZC_CONFIG": str(folder / "zc.toml"), "PYTHONUNBUFFERED": "1"}
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, bufsize=0, cwd=folder, env=environ) as process:
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, bufsize=0, cwd=folder, env=environ, **options) as process:
         assert process.stdout is not None
         try:
             assert server.asked.wait(LIMIT_S), process.stderr
@@ -155,6 +157,16 @@ def test_a_signal_to_a_command(name: str, by: signal.Signals, tmp_path: Path, se
     else:
         assert out == ("one two three \n" if "hold" in command else "")
     check(tmp_path, server, "stream" if "--stream" in command else "chat")
+
+
+def test_a_chat_that_is_ended(tmp_path: Path, server: Holding) -> None:
+    """Ctrl-C ends an answer and the talk goes on; SIGTERM ends both."""
+    (tmp_path / "said").write_text("hold\nhello\n", encoding="utf-8")
+    with (tmp_path / "said").open("rb") as said:
+        command = [sys.executable, "-m", "zc_notebooks.cli", "chat", "--system", "hold"]
+        status, out, err = interrupted(command, tmp_path, server, signal.SIGTERM, stdin=said)
+    assert (status, out, err) == (143, "one two three \n", "cancelled\n")
+    check(tmp_path, server, "stream")
 
 
 # -- a kernel --------------------------------------------------------------------------------------------------------
@@ -246,3 +258,23 @@ def test_ctrl_c_between_the_start_of_a_call_and_its_wait(monkeypatch: pytest.Mon
     with pytest.raises(KeyboardInterrupt):
         LoopThread().run(work())
     assert ended.is_set()
+
+
+@pytest.mark.filterwarnings("error")
+def test_ctrl_c_before_the_loop_knows_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was begun: it ends at once and in silence."""
+
+    async def work() -> None:
+        raise AssertionError("it was begun")
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    thread = LoopThread()
+    monkeypatch.setattr("zc_notebooks.sync.CLEANUP_S", LIMIT_S)
+    monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", interrupted)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        thread.run(work())
+    assert time.monotonic() - began < LIMIT_S / 2
+    gc.collect()

@@ -8,6 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 
+class Ended(KeyboardInterrupt):
+    """SIGTERM: what Ctrl-C does, and nothing goes on after it."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs ``zc`` and leaves with its exit status.
 
@@ -35,7 +39,7 @@ def _terminable() -> Iterator[list[int]]:
 
     def terminate(number: int, _: object) -> None:
         terminated.append(number)
-        raise KeyboardInterrupt
+        raise Ended
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:

@@ -10,6 +10,7 @@ import typer
 
 from zc_notebooks.budget.amounts import dollars
 from zc_notebooks.chat import Hop
+from zc_notebooks.cli import Ended
 from zc_notebooks.cli.output import answer, attempt_json, emit, fail, hops_json, piece, read_input, report, say
 from zc_notebooks.errors import CandidateFailure, StreamCancelledAfterOutput, TurnCancelled, ZcError, variant_name
 from zc_notebooks.events import Final, Notice, Text
@@ -146,10 +147,8 @@ def show_stream(chain: Chain, prompt: Prompt, options: dict[str, Any]) -> Comple
                     open_line = False
                 if isinstance(event, Notice):
                     say(event.text)
-    except KeyboardInterrupt:
-        words = "cancelled"
-        kind = StreamCancelledAfterOutput(words, partial_text=stream.partial_text) if shown else TurnCancelled(words)
-        raise kind from None
+    except KeyboardInterrupt as stop:
+        raise _cancelled(stop, stream.partial_text if shown else None) from None
     finally:
         stream.close()
         if open_line:
@@ -160,6 +159,14 @@ def show_stream(chain: Chain, prompt: Prompt, options: dict[str, Any]) -> Comple
     if done.tool_calls:
         answer(done.said[len(done.text) :].lstrip("\n"))
     return done
+
+
+def _cancelled(stop: KeyboardInterrupt, partial: str | None) -> BaseException:
+    """Ctrl-C ends one answer; who ends the process ends everything."""
+    if isinstance(stop, Ended):
+        return stop
+    words = "cancelled"
+    return TurnCancelled(words) if partial is None else StreamCancelledAfterOutput(words, partial_text=partial)
 
 
 def remark(done: Completion) -> None:
