@@ -65,7 +65,7 @@ class Answer:
         gone = tuple(one for one in found if one.exhausted)
         if not gone and len(found) == 1 and found[0].remaining is None and found[0].reset_text:
             return found
-        return gone
+        return gone or tuple(one for one in self.quotas if one.exhausted)
 
     @cached_property
     def quotas(self) -> tuple[Dimension, ...]:
@@ -94,8 +94,13 @@ class Answer:
 
     @property
     def phrases_count(self) -> bool:
-        """Whether messages are looked at: on a 4xx other than 401, and where no number states a status (spec 4.2)."""
-        return self.implied or self.status is None or (400 <= self.status < 500 and self.status != 401)  # noqa: PLR2004
+        """Whether messages are looked at: where no number states a status, and on a 4xx (spec 4.2).
+
+        Not on 401, nor on one that means something else at this provider than anywhere else.
+        """
+        if self.status is None or self.implied:
+            return True
+        return 400 <= self.status < 500 and self.status != 401 and self.status not in self.known.statuses  # noqa: PLR2004
 
 
 def names_a_model(answer: Answer) -> bool:

@@ -33,7 +33,7 @@ _CODES: Final = frozenset(
 _MESSAGES: Final = frozenset(
     {
         "message", "msg", "detail", "details", "error", "errors", "errormessage", "statusmsg", "errordescription",
-        "description", "errormsg", "statusmessage", "raw", "err",
+        "description", "errormsg", "statusmessage", "raw", "err", "faultstring",
     }
 )  # fmt: skip
 _INSIDE: Final = frozenset(
@@ -46,12 +46,14 @@ _INSIDE: Final = frozenset(
 _WAITS: Final = {
     "retrydelay": 1.0, "retryafter": 1.0, "retryafterseconds": 1.0, "retryaftersec": 1.0, "retryaftersecs": 1.0,
     "retryafters": 1.0, "retryinseconds": 1.0, "resetsinseconds": 1.0, "resetinseconds": 1.0, "waitseconds": 1.0,
-    "quotaresetdelay": 1.0, "retryafterms": 0.001, "resetinms": 0.001,
+    "quotaresetdelay": 1.0, "estimatedtime": 1.0, "retryafterms": 0.001, "resetinms": 0.001,
 }  # fmt: skip
 _INSTANTS: Final = frozenset(
     {"resetsat", "resetat", "resettime", "quotaresettimestamp", "nextflushtime", "resettimestamp", "budgetresetat"}
 )
 _TOKENS: Final = frozenset({"nctx", "maxcontextlength", "contextlength", "maxinputtokens"})
+_QUOTA: Final = frozenset({"quotaid", "quotavalue", "quotalimit", "quotalimitvalue"})
+"""Google's name of a quota and its size, of a violation and of an ``ErrorInfo``."""
 _STATUS_KEYS: Final = frozenset({"code", "status", "statuscode", "rawstatuscode"})
 
 _LOOSE = re.compile(
@@ -232,7 +234,7 @@ class _Reader:
 
     def scalar(self, name: str, where: str, value: str | float) -> None:
         text = str(value).strip()
-        if name in ("quotaid", "quotavalue"):
+        if name in _QUOTA:
             self.quota(name, where, text)
         elif name in _WAITS:
             self.found.waits.append((where, text, _WAITS[name]))
@@ -263,7 +265,7 @@ class _Reader:
                 self.code(where, text)
 
     def quota(self, name: str, where: str, text: str) -> None:
-        if name == "quotavalue":
+        if name.endswith("value"):
             self.found.zero_quota |= text == "0"
         else:
             self.found.quota_ids.append(Found(where, text, text.lower()))
@@ -313,7 +315,7 @@ class _Reader:
             self.found.messages.append(Found(f"{where} (in the text)", inner[1], _lower(inner[1])))
 
     def loose(self, name: str, where: str, text: str) -> None:
-        if name in ("quotaid", "quotavalue"):
+        if name in _QUOTA:
             self.quota(name, where, text)
         elif name in _WAITS:
             self.found.waits.append((where, text, _WAITS[name]))

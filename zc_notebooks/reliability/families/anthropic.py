@@ -29,6 +29,7 @@ TABLE: Final = Failures(
         ("reached your specified api usage limits", BALANCE),
         ("reached your api usage limits", BALANCE),
         ("will regain access on", BALANCE),
+        ("draw from your extra usage", BALANCE),
         ("extra usage is required for long context", PERMISSION),
         ("organization has been disabled", PERMISSION_ACCOUNT),
         ("oauth authentication is currently not", PERMISSION),

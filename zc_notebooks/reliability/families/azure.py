@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from zc_notebooks.reliability.rules import AUTH, CONTENT_FILTER, NOT_FOUND, PERMISSION, Failures
+from zc_notebooks.reliability.rules import AUTH, CONTENT_FILTER, DAY, NOT_FOUND, PERMISSION, TOKEN_DAY, Failures
 
 TABLE: Final = Failures(
     codes={
@@ -17,6 +17,8 @@ TABLE: Final = Failures(
         ("invalid subscription key", AUTH),
         ("the api deployment for this resource does not exist", NOT_FOUND),
         ("content management policy", CONTENT_FILTER),
+        ("out of call volume quota", DAY),
+        ("token quota is exceeded", TOKEN_DAY),
         ("virtual network/firewall rules", PERMISSION),
     ),
 )

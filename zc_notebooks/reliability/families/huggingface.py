@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from zc_notebooks.reliability.rules import AUTH, BALANCE, CAPACITY, NOT_FOUND, PERMISSION, Failures
+from zc_notebooks.reliability.rules import AUTH, BALANCE, CAPACITY, NOT_FOUND, PERMISSION, SERVER_ERROR, Failures
 
 TABLE: Final = Failures(
     codes={"model_not_supported": NOT_FOUND},
@@ -19,4 +19,5 @@ TABLE: Final = Failures(
         ("is currently loading", CAPACITY),
         ("model too busy", CAPACITY),
     ),
+    statuses={424: SERVER_ERROR},
 )

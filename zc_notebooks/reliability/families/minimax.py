@@ -6,7 +6,6 @@ from typing import Final
 
 from zc_notebooks.reliability.rules import (
     AUTH,
-    BAD_REQUEST,
     BALANCE,
     CAPACITY,
     CONTENT_FILTER,
@@ -14,6 +13,7 @@ from zc_notebooks.reliability.rules import (
     MINUTE,
     PERMISSION_MODEL,
     SERVER_ERROR,
+    SOFT_BAD_REQUEST,
     Failures,
 )
 
@@ -33,8 +33,8 @@ TABLE: Final = Failures(
         "1033": SERVER_ERROR,
         "1039": MINUTE,
         "1041": MINUTE,
-        "1042": BAD_REQUEST,
-        "2013": BAD_REQUEST,
+        "1042": SOFT_BAD_REQUEST,
+        "2013": SOFT_BAD_REQUEST,
         "2045": MINUTE,
         "2049": AUTH,
         "2056": DAY,

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from zc_notebooks.reliability.rules import AUTH, BALANCE, CONTENT_FILTER, PERMISSION, PERMISSION_ACCOUNT, Failures
+from zc_notebooks.reliability.rules import (
+    AUTH,
+    BALANCE,
+    CONTENT_FILTER,
+    PERMISSION,
+    PERMISSION_ACCOUNT,
+    SOFT_BAD_REQUEST,
+    Failures,
+)
 
 TABLE: Final = Failures(
     codes={
@@ -15,6 +23,7 @@ TABLE: Final = Failures(
         "mismatched_organization": AUTH,
         "billing_not_active": BALANCE,
         "organization_must_be_verified": PERMISSION,
+        "unsupported_value": SOFT_BAD_REQUEST,
         "unsupported_country_region_territory": PERMISSION_ACCOUNT,
     },
     phrases=(

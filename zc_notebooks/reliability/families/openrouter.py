@@ -45,6 +45,7 @@ TABLE: Final = Failures(
         ("data policy", PERMISSION_MODEL),
         ("guardrail restrictions", PERMISSION_MODEL),
         ("no allowed providers are available", PERMISSION_MODEL),
+        ("all providers have been ignored", PERMISSION_MODEL),
         ("no endpoints found", NOT_FOUND),
         ("is not a valid model id", NOT_FOUND),
         ("input was flagged", CONTENT_FILTER),
