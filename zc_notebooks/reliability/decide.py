@@ -52,6 +52,8 @@ _STATUS: Final[Mapping[int, Rule]] = {
     529: CAPACITY,
 }
 _MEANS: Final[Mapping[str, Rule]] = {"minute": MINUTE, "day": DAY, "token_day": TOKEN_DAY}
+_KINDS: Final = ("x-ratelimit-type", "anthropic-ratelimit-unified-representative-claim")
+"""Headers that name the limit which was hit."""
 _UPSTREAM_LIMITS: Final = frozenset({"minute_limit", "daily_limit", "token_daily_limit", "balance", "capacity"})
 
 
@@ -175,7 +177,7 @@ def _own_phrases(answer: Answer) -> Decision | None:
 
 def _impossible(answer: Answer) -> Decision | None:
     """A limit of 0, or a request above the limit: no waiting serves it."""
-    if not answer.implied and answer.status not in (None, 400, 413, 422, TOO_MANY):
+    if not answer.implied and answer.status not in (None, 400, 403, 413, 422, TOO_MANY):
         return None
     for found in answer.body.messages:
         never = impossible(found.low)
@@ -218,11 +220,10 @@ def _limits(answer: Answer) -> Decision | None:
 
 
 def _period_words(answer: Answer) -> Decision | None:
-    kind = answer.headers.get("x-ratelimit-type", "")
+    kinds = (answer.headers.get(name, "") for name in _KINDS)
     lows = [without_advice(found.low) for found in answer.body.messages]
     lows += [found.low for found in answer.body.codes if not found.low.isdigit()]
-    if kind:
-        lows.append(kind.lower())
+    lows += [kind.lower() for kind in kinds if kind]
     named = period_of(tuple(lows))
     if named is None:
         return None

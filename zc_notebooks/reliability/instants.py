@@ -164,12 +164,17 @@ def next_midnight(rule: str | None, now: datetime) -> datetime | None:
         now: aware.
     """
     named = _ZONES.get(rule or "")
-    if named is None:
-        return None
+    return None if named is None else next_time(0, 0, named[0], now)
+
+
+def next_time(hour: int, minute: int, zone: str, now: datetime) -> datetime | None:
+    """The next time it is ``hour:minute`` in ``zone``, as aware UTC; ``None`` beyond the calendar."""
     try:
-        local = aware(now).astimezone(_zone(named[0]))
-        midnight = datetime.combine(local.date() + timedelta(days=1), time(), tzinfo=local.tzinfo)
-        return midnight.astimezone(UTC)
+        local = aware(now).astimezone(_zone(zone))
+        at = datetime.combine(local.date(), time(hour, minute), tzinfo=local.tzinfo)
+        if at.astimezone(UTC) <= aware(now):
+            at = datetime.combine(local.date() + timedelta(days=1), time(hour, minute), tzinfo=local.tzinfo)
+        return at.astimezone(UTC)
     except (OverflowError, ValueError):
         return None
 

@@ -19,6 +19,7 @@ _TOKEN_LONG = re.compile(
     r"|(?:daily|weekly|monthly)[ _-](?:input[ _-]|output[ _-])?token"
     r"|tokens?per\w{0,20}per(?:day|week|month)"
     r"|request tokens has exceeded your daily"
+    r"|tokens? quota for this (?:week|month)"
 )
 _LONG_UNITS: Final = ("day", "week", "month")
 _SHORT_UNITS: Final = ("min", "sec", "hour")
@@ -35,6 +36,11 @@ _LONG_WORDS: Final = (
     "each day",
     "every day",
     "for today",
+    "today's",
+    "this week",
+    "this month",
+    "five_hour",
+    "seven_day",
     "tomorrow",
     "daily",
     "weekly",
@@ -74,7 +80,7 @@ _SHORT_WORDS: Final = (
 )
 _SHORT_SHORTHAND = re.compile(r"(?<![a-z])(?:rpm|tpm|rps|ipm|rph|tps)(?![a-z])")
 _OVER = re.compile(r"limit:?\s{0,2}~?([\d,]{1,15})\b.{0,80}?\brequested:?\s{0,2}~?([\d,]{1,15})", re.DOTALL)
-_ZERO = re.compile(r"\blimit:? ?0(?![\d.,]*\d)")
+_ZERO = re.compile(r"\blimit(?: of| is| set to)?:? ?0(?![\d.,]*\d)")
 _TOO_LARGE: Final = (
     "request too large",
     "request body too large",
@@ -92,12 +98,19 @@ _TOKENS: Final = (
 )
 
 
+_LISTED = re.compile(r"[a-z ]{1,40}\(actual/limit\): ?([\d,]{1,15})/([\d,]{1,15})")
 _ADVICE: Final = ("upgrade", "subscribe", "purchase", " buy ", "to unlock", "need more", "for $")
 _SENTENCE_END = re.compile(r"[.!?\n]")
 
 
 def without_advice(low: str) -> str:
-    """A message without what it says of other plans: "upgrade for 1,000 requests per day" is no limit that was hit."""
+    """A message without the limits in it that were not hit.
+
+    Those are the limits of other plans ("upgrade for 1,000 requests per day"), and of several that are listed with
+    what was used of them ("requests per day (actual/limit): 300/5000") those of which something is left.
+    """
+    if "(actual/limit)" in low:
+        low = _LISTED.sub(lambda one: one[0] if _int(one[1]) >= _int(one[2]) else "", low)
     for word in _ADVICE:
         start = low.find(word)
         while start >= 0:
@@ -190,10 +203,8 @@ def impossible(low: str) -> Impossible | None:
 
 def zero_limit(low: str) -> str:
     """The words that name a limit of 0, or nothing."""
-    if "limit 0" in low or "limit: 0" in low or "limit:0" in low:
-        match = _ZERO.search(low)
-        return match[0] if match else ""
-    return ""
+    match = _ZERO.search(low) if "limit" in low and "0" in low else None
+    return match[0] if match else ""
 
 
 def stated_tokens(low: str) -> int | None:

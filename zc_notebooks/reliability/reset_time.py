@@ -20,6 +20,7 @@ from zc_notebooks.reliability.instants import (
     from_epoch,
     instant,
     next_midnight,
+    next_time,
     number,
     parse_duration,
     parse_instant,
@@ -61,7 +62,7 @@ _ASKS: Final = (
 )
 """The same for amounts with a unit only."""
 _BEHIND: Final = (
-    r"[ \"':=]{0,4}(?:(?:about|approximately|around|for|at least|another) {1,3})?"
+    r"[ \"':=~]{0,4}(?:(?:about|approximately|around|for|at least|another) {1,3})?"
     rf"({AMOUNT})(?![\w%:/-]|\.\d)"
 )
 _AMOUNT = re.compile(_BEHIND)
@@ -73,10 +74,17 @@ _TELLS: Final = (
 """Words near a date that make it the end of a limit."""
 _DATE = re.compile(
     r"(\d\d\d\d-\d{2}-\d{2})(?:(?:[t ]| at )(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?))?"
-    r"(?: ?(z\b|utc|gmt|[+-]\d{2}:?\d{2}))?"
+    r"(?: ?\(?(z\b|(?:utc|gmt)(?:[+-]\d{1,2}(?::?\d{2})?)?|[+-]\d{2}:?\d{2}))?"
 )
 _YEARLESS = re.compile(r"(\d\d)-(\d{2}) (\d{2}):(\d{2})(?::(\d{2}))?(?: ?(utc|gmt|z\b))?")
 _EPOCH = re.compile(r"(\d\d{9}(?:\d{3})?)(?![\w.])")
+_CLOCK = re.compile(
+    r"(?<![-\d:] )(?<![t\d:])(?:midnight|([01]?\d|2[0-3]):([0-5]\d)(?::00)?) ?\(?"
+    r"(?:(utc|gmt)(?![\w+-])|pacific\b|pst\b|pdt\b)"
+)
+"""A time of the day with its zone."""
+_CLOCK_ZONES: Final = ("utc", "gmt", "pacific", "pst", "pdt")
+_PACIFIC: Final = "America/Los_Angeles"
 _HALF_A_YEAR: Final = timedelta(days=182)
 
 
@@ -153,14 +161,25 @@ def _instants(low: str, now: datetime, zone: str) -> Iterable[tuple[str, datetim
         dated = True
         if _told(low, match):
             date, clock, offset = match[1], match[2] or "00:00", match[3] or ""
-            offset = "+00:00" if offset in ("z", "utc", "gmt") else offset
-            yield match[0], parse_instant(f"{date}T{clock}{offset}", zone=zone)
+            yield match[0], parse_instant(f"{date}T{clock}{_offset(offset)}", zone=zone)
     for match in _YEARLESS.finditer(low) if ":" in low and "-" in low and not dated else ():
         if _told(low, match):
             yield match[0], _this_year(match, aware(now), "UTC" if match[6] else zone)
+    for match in _CLOCK.finditer(low) if not dated and any(zone in low for zone in _CLOCK_ZONES) else ():
+        if _told(low, match):
+            yield match[0], next_time(int(match[1] or 0), int(match[2] or 0), "UTC" if match[3] else _PACIFIC, now)
     for match in _EPOCH.finditer(low) if "reset" in low or "until" in low else ():
         if _told(low, match):
             yield match[0], from_epoch(float(match[1]))
+
+
+def _offset(zone: str) -> str:
+    """``+08:00`` for ``utc+8``, ``+0800``, …; nothing for nothing."""
+    sign, digits = zone.lstrip("utcgmz")[:1], zone.lstrip("utcgmz+-").replace(":", "")
+    if not digits:
+        return "+00:00" if zone else ""
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "00")  # noqa: PLR2004
+    return f"{sign}{hours:0>2}:{minutes}"
 
 
 def _told(low: str, match: re.Match[str]) -> bool:

@@ -41,7 +41,7 @@ _WORDS: Final[Mapping[Rule, str]] = {
         billing_limit_reached billing_not_active payment_required payment_required_error credits_exhausted no_credits
         credit_balance_too_low exceeded_current_quota exceeded_current_quota_error enforced_spend_limit_reached
         spend_limit_reached spending_limit_reached budget_exceeded BudgetExceededError Arrearage AccountOverdueError
-        reject_no_credit insufficient_credit quota_not_enough""",
+        reject_no_credit insufficient_credit quota_not_enough SetLimitExceeded""",
     PERMISSION: """
         unsupported_country_region_territory unsupported_country SERVICE_DISABLED API_KEY_SERVICE_BLOCKED
         API_KEY_HTTP_REFERRER_BLOCKED API_KEY_IP_ADDRESS_BLOCKED AccessDeniedException
@@ -86,7 +86,7 @@ _WORDS: Final[Mapping[Rule, str]] = {
         rpm_rate_limit_exceeded tpm_rate_limit_exceeded
         request_quota_exceeded token_quota_exceeded quota_exceeded throttling throttling_error ThrottlingException
         TooManyRequestsException ServiceQuotaExceededException limit_requests limit_burst_rate model_rate_limit
-        requests_limit_exceeded""",
+        requests_limit_exceeded token_quota_reached""",
     SOFT_BALANCE: "credit_limit",
     SOFT_PERMISSION: "permission_denied permission_error permission_denied_error access_denied forbidden",
     SOFT_NOT_FOUND: "not_found not_found_error ResourceNotFoundException",
