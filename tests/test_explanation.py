@@ -69,6 +69,26 @@ def test_thinking_spans_are_no_text() -> None:
     answer["choices"][0]["message"]["content"] = "<think>hm</think>\n"
     found = explained(200, answer)
     assert (found["outcome"], found["reason"], found["class"]) == ("error", "empty", "transient")
+    assert (found["text"], found["reasoning"]) == (None, "hm")
+
+
+@pytest.mark.parametrize(
+    ("deltas", "finish", "reason", "text", "reasoning"),
+    [
+        (["<thi", "nk>h", "m</think>", "Hi"], None, "stream_cut", "Hi", "hm"),
+        (["<thi", "nk>h", "m"], None, "stream_cut", None, "hm"),
+        (["<think>hm</think>", "Hi"], "content_filter", "content_filter", "Hi", "hm"),
+        (["<think>h", "m"], "length", "empty", None, "hm"),
+    ],
+)  # fmt: skip
+def test_thinking_spans_of_an_answer_that_failed(
+    deltas: list[str], finish: str | None, reason: str, text: str | None, reasoning: str
+) -> None:
+    """Spec 1: a span is no text either where the answer was cut or blocked, nor what an unclosed one began."""
+    chunks: list[dict[str, Any]] = [{"delta": {"content": delta}} for delta in deltas]
+    chunks += [{"delta": {}, "finish_reason": finish}] if finish else []
+    found = explained(200, "".join(f"data: {json.dumps({'choices': [chunk]})}\n\n" for chunk in chunks), stream=True)
+    assert (found["reason"], found["text"], found["reasoning"]) == (reason, text, reasoning)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +127,29 @@ def test_what_ran_at_the_provider_is_a_call_where_it_has_a_name() -> None:
     parts = [{"executableCode": {"code": "1"}}, {"text": "Hi"}]
     body = {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}
     assert explained(200, body, wire="gemini")["tool_calls"] == []
+
+
+@pytest.mark.parametrize("ending", ["", "max_tokens"])
+@pytest.mark.parametrize(
+    ("pieces", "told"), [([], []), (['{"query": "x'], []), (['{"query": "x', '"}'], ["web_search"])]
+)
+def test_half_a_call_at_the_provider_is_none(pieces: list[str], told: list[str], ending: str) -> None:
+    """Spec 8.2: what an early end left of a call is not shown, whoever would have run it; a whole one is."""
+    block = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    events: list[dict[str, Any]] = [
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": block},
+    ]
+    for piece in pieces:
+        delta = {"type": "input_json_delta", "partial_json": piece}
+        events.append({"type": "content_block_delta", "index": 1, "delta": delta})
+    events += [{"type": "content_block_stop", "index": 1}] if told else []
+    events += [{"type": "message_delta", "delta": {"stop_reason": ending}}, {"type": "message_stop"}] if ending else []
+    body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    found = explained(200, body, wire="anthropic_messages", stream=True)
+    assert found["outcome"] == ("ok" if ending else "truncated")
+    assert [call["name"] for call in found["tool_calls"]] == told
 
 
 def test_the_familys_own_wire_is_the_default() -> None:

@@ -219,13 +219,16 @@ def _read(answer: Answer, name: WireName, now: datetime, *, objects: bool) -> Ex
         reasoning=(answer.reasoning + thought) or None,
         finish_reason=answer.finish_raw,
         usage=_usage(answer),
-        tool_calls=_calls(answer, name, objects=objects),
+        tool_calls=_calls(answer, name, objects=objects, cut=answer.finish_reason == "length"),
         evidence=(Evidence(where="answer", value=answer.finish_raw or "complete", means="complete"),),
         action="the answer is used",
     )
 
 
 def _failed(verdict: Verdict, answer: Answer, name: WireName, now: datetime) -> Explanation:
+    from zc_notebooks.stream_guard.think import strip_think
+
+    text, thought = strip_think(answer.text)
     return Explanation(
         outcome="truncated" if verdict.reason == "stream_cut" else "error",
         reason=verdict.reason,
@@ -234,11 +237,11 @@ def _failed(verdict: Verdict, answer: Answer, name: WireName, now: datetime) -> 
         retry_after_s=None if verdict.resets_at is not None else verdict.stated_wait_s,
         resets_at=verdict.resets_at,
         reset_source=verdict.reset_source,
-        text=answer.text or None,
-        reasoning=answer.reasoning or None,
+        text=None if verdict.reason == "empty" else text or None,
+        reasoning=(answer.reasoning + thought) or None,
         finish_reason=answer.finish_raw,
         usage=_usage(answer),
-        tool_calls=_calls(answer, name, objects=name in _OBJECT_ARGUMENTS),
+        tool_calls=_calls(answer, name, objects=name in _OBJECT_ARGUMENTS, cut=True),
         evidence=verdict.evidence,
         action=_action(verdict, now),
         verdict=verdict,
@@ -257,9 +260,11 @@ def _usage(answer: Answer) -> Mapping[str, int | None] | None:
     }
 
 
-def _calls(answer: Answer, name: WireName, *, objects: bool) -> tuple[Mapping[str, Any], ...]:
-    """Named calls that ran on the provider's side, then those the model wants made."""
+def _calls(answer: Answer, name: WireName, *, objects: bool, cut: bool) -> tuple[Mapping[str, Any], ...]:
+    """Named calls that ran on the provider's side, then those the model wants made; no half ones where ``cut``."""
     there = [call for call in answer.pre_executed if call.phase == "call" and name in _NAMES_SERVER_CALLS]
+    if cut:
+        there = [call for call in there if call.raw and parse_arguments(call.raw) is not None]
     ran = [(call.name, parse_arguments(call.raw), call.raw) for call in there]
     asked = [(call.name, call.arguments, call.raw) for call in answer.tool_calls]
     return tuple(
