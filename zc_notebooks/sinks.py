@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from typing import Protocol, TextIO, runtime_checkable
@@ -53,13 +54,40 @@ def fitting(events: object, draft: object) -> None:
             raise TypeError(words)
 
 
-async def deliver(events: AsyncIterable[Event], sink: EventSink | None, draft: DraftSink | None) -> Completion:
+class Handing:
+    """The wait for a sink to take something, which :meth:`stop` cuts short."""
+
+    def __init__(self) -> None:
+        self._limit: asyncio.Timeout | None = None
+
+    def stop(self) -> None:
+        """Ends the wait that runs now, if one does."""
+        if self._limit is not None and not self._limit.expired():
+            with suppress(RuntimeError):  # it is ending by itself
+                self._limit.reschedule(asyncio.get_running_loop().time())
+
+    async def over(self, taken: Awaitable[None]) -> None:
+        """Waits for ``taken``; returns early when it was stopped."""
+        self._limit = limit = asyncio.timeout(None)
+        try:
+            async with limit:
+                await taken
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        finally:
+            self._limit = None
+
+
+async def deliver(
+    events: AsyncIterable[Event], sink: EventSink | None, draft: DraftSink | None, handing: Handing
+) -> Completion:
     """Feeds both sinks until the last event. Raises whatever the turn or the event sink raises."""
     text = ""
     done: Completion | None = None
     async for event in events:
         if sink is not None:
-            await sink.event(event)
+            await handing.over(sink.event(event))
         if isinstance(event, Redraft):
             text = ""
         elif isinstance(event, Text):
@@ -70,17 +98,17 @@ async def deliver(events: AsyncIterable[Event], sink: EventSink | None, draft: D
         if draft is None:
             continue
         if isinstance(event, Text | Redraft | Final):
-            draft = await _drawn(partial(draft.draft, text, final=isinstance(event, Final)), draft)
+            draft = await _drawn(partial(draft.draft, text, final=isinstance(event, Final)), draft, handing)
         elif isinstance(event, Notice) and isinstance(draft, Remarks):
-            draft = await _drawn(partial(draft.remark, event.text), draft)
+            draft = await _drawn(partial(draft.remark, event.text), draft, handing)
     if done is None:
         raise RuntimeError("the turn ended without its last event")
     return done
 
 
-async def _drawn(draw: Callable[[], Awaitable[None]], draft: DraftSink) -> DraftSink | None:
+async def _drawn(draw: Callable[[], Awaitable[None]], draft: DraftSink, handing: Handing) -> DraftSink | None:
     try:
-        await draw()
+        await handing.over(draw())
     except Exception as error:  # noqa: BLE001 (a preview that cannot be drawn must not end the turn)
         warn(f"the draft could not be shown and is dropped: {type(error).__name__}: {error}", UserWarning)
         return None

@@ -10,7 +10,7 @@ from typing import Self
 
 from zc_notebooks.events import Event, Final
 from zc_notebooks.result import Completion
-from zc_notebooks.sinks import DraftSink, EventSink, deliver, fitting
+from zc_notebooks.sinks import DraftSink, EventSink, Handing, deliver, fitting
 from zc_notebooks.sync import LoopThread
 from zc_notebooks.turn import Turn
 from zc_notebooks.wakeful import wakeful
@@ -32,6 +32,7 @@ class Stream:
         self._turn: Turn | None = None
         self._events: AsyncGenerator[Event, None] | None = None
         self._stopped = False
+        self._handing = Handing()
         self._append_only = False
         self._closed = False
         self._asked = False
@@ -46,6 +47,7 @@ class Stream:
     def cancel(self) -> None:
         """Stop: the socket is closed, partial text is kept, nothing is tried again. Call it on the stream's loop."""
         self._stopped = True
+        self._handing.stop()
         if self._turn is not None:
             self._turn.cancel()
 
@@ -116,7 +118,7 @@ class Stream:
             if self._turn is not None:
                 self._turn.append_only()
         async with self:
-            return await deliver(self, events, draft)
+            return await deliver(self, events, draft, self._handing)
 
 
 class SyncStream:

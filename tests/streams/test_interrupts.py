@@ -22,6 +22,7 @@ from tests import ROOT
 from tests.notebook.kernels import Kernel
 from tests.notebook.kernels import kernel as started
 from tests.streams.holding import LIMIT_S, WORDS, Holding
+from zc_notebooks.events import Event
 from zc_notebooks.sinks import CallableSink
 from zc_notebooks.sync import LoopThread
 
@@ -143,10 +144,10 @@ def test_ctrl_c_in_a_script(name: str, tmp_path: Path, server: Holding) -> None:
     check(tmp_path, server, "chat" if name.startswith("ask_sync") else "stream")
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_signal_to_a_command(name: str, by: signal.Signals, tmp_path: Path, server: Holding) -> None:
-    """133: exit status 130 (SIGTERM: 143), what was shown stays and ends its line, one word on standard error."""
+    """133: exit status 130 (SIGTERM: 143, SIGHUP: 129), what was shown stays and ends its line, one word on standard error."""
     command = [sys.executable, "-m", "zc_notebooks.cli", *COMMANDS[name]]
     status, out, err = interrupted(command, tmp_path, server, by)
     assert (status, err) == (128 + by, "cancelled\n")
@@ -234,6 +235,49 @@ def test_132_stop_while_not_a_byte_has_come(tmp_path: Path, server: Holding) -> 
 
     with pytest.raises(zc.TurnCancelled):
         asyncio.run(run(zc.open(tmp_path / "zc.toml", ledger=tmp_path / "ledger")))
+    check(tmp_path, server, "stream")
+
+
+class Stuck:
+    """A sink that takes two words and then waits for ever, as one does whose reader is gone."""
+
+    def __init__(self) -> None:
+        self.waits = asyncio.Event()
+        self.taken = 0
+
+    async def _take(self) -> None:
+        self.taken += 1
+        if self.taken > 2:
+            self.waits.set()
+            await asyncio.Event().wait()
+
+    async def event(self, event: Event) -> None:
+        """An event sink's."""
+        await self._take()
+
+    async def draft(self, text: str, *, final: bool) -> None:
+        """A draft sink's."""
+        await self._take()
+
+
+@pytest.mark.parametrize("kind", ["event", "draft"])
+def test_132_stop_does_not_wait_for_a_sink(kind: str, tmp_path: Path, server: Holding) -> None:
+    """132: Stop ends what a sink is at, the socket closes, and the turn ends as a cancelled one."""
+
+    async def run(chain: zc.Chain) -> None:
+        async with chain:
+            sink = Stuck()
+            stream = chain.stream("hold", draft=kind == "draft")
+            turn = asyncio.ensure_future(stream.into(sink) if kind == "event" else stream.into(draft=sink))
+            await asyncio.wait_for(sink.waits.wait(), LIMIT_S)
+            stream.cancel()
+            stream.cancel()
+            kind_of_end = zc.errors.StreamCancelledAfterOutput if kind == "event" else zc.errors.TurnCancelled
+            with pytest.raises(kind_of_end):
+                await asyncio.wait_for(turn, LIMIT_S)
+            assert stream.partial_text == "".join(WORDS)
+
+    asyncio.run(run(zc.open(tmp_path / "zc.toml")))
     check(tmp_path, server, "stream")
 
 

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 
 class Ended(KeyboardInterrupt):
-    """SIGTERM: what Ctrl-C does, and nothing goes on after it."""
+    """SIGTERM or SIGHUP: what Ctrl-C does, and nothing goes on after it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs ``zc`` and leaves with its exit status.
 
     0 answered, 1 the result could not be written (or a fault wall that shows harm), 2 usage or configuration, 3 all
-    candidates failed, 4 nothing permitted, 5 interrupted after output, 130 cancelled, 143 the same by SIGTERM.
+    candidates failed, 4 nothing permitted, 5 interrupted after output, 130 cancelled; 143 and 129 the same by SIGTERM and SIGHUP.
     """
     with _terminable() as terminated:
         try:
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except KeyboardInterrupt:  # while the commands are loaded, or on the way out
             sys.stderr.write("cancelled\n")
             status = _CANCELLED
-    sys.exit(128 + signal.SIGTERM if terminated and status == _CANCELLED else status)
+    sys.exit(128 + terminated[0] if terminated and status == _CANCELLED else status)
 
 
 _CANCELLED = 130
@@ -34,15 +34,23 @@ _CANCELLED = 130
 
 @contextmanager
 def _terminable() -> Iterator[list[int]]:
-    """SIGTERM is Ctrl-C: the socket closes, the row is written. Servers and watchers have handlers of their own."""
+    """SIGTERM and SIGHUP are Ctrl-C: the socket closes, the row is written. What is ignored (``nohup``) stays so.
+
+    Servers and watchers have handlers of their own.
+    """
     terminated: list[int] = []
 
     def terminate(number: int, _: object) -> None:
         terminated.append(number)
         raise Ended
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    names = [number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, terminate) for number in names}
     try:
         yield terminated
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+_ENDING = (signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
