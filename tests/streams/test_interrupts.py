@@ -147,7 +147,7 @@ def test_ctrl_c_in_a_script(name: str, tmp_path: Path, server: Holding) -> None:
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_signal_to_a_command(name: str, by: signal.Signals, tmp_path: Path, server: Holding) -> None:
-    """133: exit status 130 (SIGTERM: 143, SIGHUP: 129), what was shown stays and ends its line, one word on standard error."""
+    """133: status 130 (SIGTERM 143, SIGHUP 129), what was shown stays and ends its line, one word on standard error."""
     command = [sys.executable, "-m", "zc_notebooks.cli", *COMMANDS[name]]
     status, out, err = interrupted(command, tmp_path, server, by)
     assert (status, err) == (128 + by, "cancelled\n")
@@ -251,11 +251,11 @@ class Stuck:
             self.waits.set()
             await asyncio.Event().wait()
 
-    async def event(self, event: Event) -> None:
+    async def event(self, _: Event) -> None:
         """An event sink's."""
         await self._take()
 
-    async def draft(self, text: str, *, final: bool) -> None:
+    async def draft(self, _: str, **__: bool) -> None:
         """A draft sink's."""
         await self._take()
 

@@ -16,7 +16,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs ``zc`` and leaves with its exit status.
 
     0 answered, 1 the result could not be written (or a fault wall that shows harm), 2 usage or configuration, 3 all
-    candidates failed, 4 nothing permitted, 5 interrupted after output, 130 cancelled; 143 and 129 the same by SIGTERM and SIGHUP.
+    candidates failed, 4 nothing permitted, 5 interrupted after output, 130 cancelled; 143 and 129 the same by
+    SIGTERM and SIGHUP.
     """
     with _terminable() as terminated:
         try:
