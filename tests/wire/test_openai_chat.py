@@ -593,3 +593,41 @@ def test_problem_json_in_a_stream() -> None:
     failure = end_of(event({"status": 429, "title": "Too Many Requests"})).failure
     assert failure is not None
     assert failure.kind == "error_body"
+
+
+USED = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+
+
+@pytest.mark.parametrize(
+    ("result", "text", "calls"),
+    [
+        ({"response": "Hi", "tool_calls": [], "usage": USED}, "Hi", []),
+        ({"response": {"a": 1}, "usage": USED}, '{"a":1}', []),
+        ({"response": None, "tool_calls": [{"name": "f", "arguments": {"a": 1}}], "usage": USED}, "", ['{"a":1}']),
+        ({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": USED}, "Hi", []),
+    ],
+)  # fmt: skip
+def test_cloudflares_envelope(result: dict[str, Any], text: str, calls: list[str]) -> None:
+    """What a model said natively is an answer, whichever form it has inside the envelope."""
+    body = {"result": result, "success": True, "errors": [], "messages": []}
+    got = CHAT.decode(json.dumps(body).encode(), {})
+    assert isinstance(got, Answer)
+    assert (got.text, [call.raw for call in got.tool_calls]) == (text, calls)
+    assert got.usage == Usage(input_tokens=3, output_tokens=2)
+
+
+def test_cloudflares_envelope_of_a_failure() -> None:
+    """One that says it failed is none."""
+    body = {"result": {}, "success": False, "errors": [{"code": 5007, "message": "No such model"}], "messages": []}
+    assert isinstance(CHAT.decode(json.dumps(body).encode(), {}), WireFailure)
+
+
+def test_cloudflares_own_stream() -> None:
+    """Its events have the text in ``response``; ``[DONE]`` is the only signal, and without it the stream is cut."""
+    parts = [event({"response": "H", "p": "abc"}), event({"response": "i"}), event({"response": "", "usage": USED})]
+    events, end = read(CHAT, [*parts, DONE])
+    assert (end.failure, end.answer.text, told(events)[0]) == (None, "Hi", "Hi")
+    assert end.answer.usage == Usage(input_tokens=3, output_tokens=2)
+    _, end = read(CHAT, parts[:2])
+    assert end.failure is not None
+    assert (end.failure.kind, end.answer.text) == ("cut", "Hi")

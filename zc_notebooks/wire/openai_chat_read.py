@@ -14,6 +14,7 @@ import msgspec
 from zc_notebooks.chat import Answer, Reasoning, Text, Usage, WireEvent, WireFailure
 from zc_notebooks.stream_guard.completion import judge_finish
 from zc_notebooks.wire.assemble import AnswerBuilder, ToolCallAssembler, finish_reason
+from zc_notebooks.wire.cloudflare_native import as_chunk
 from zc_notebooks.wire.loose_json import as_dict, as_list, as_text, to_text
 from zc_notebooks.wire.sse_stream import SseStream
 from zc_notebooks.wire.usage import openai_chat_usage
@@ -299,6 +300,8 @@ class ChatStream(SseStream):
     def _apply(self, chunk: Chunk, data: bytes, events: list[WireEvent]) -> None:
         judge = self.judge
         judge.started = True
+        if chunk.choices is None and (native := as_chunk(_untyped(data))) is not None:
+            chunk = loose_chunk(native)
         if self._reader.apply(chunk, events):
             judge.complete(f"finish_reason={self.builder.finish_raw}")
             self._reader.release(events)
@@ -339,6 +342,7 @@ def read_usual(body: bytes, headers: Mapping[str, str]) -> Answer | WireFailure 
 
 def read_completion(value: dict[str, Any], body: bytes, headers: Mapping[str, str]) -> Answer | WireFailure:
     """The answer in a whole completion, or the failure it hides."""
+    value = as_chunk(value) or value
     choices = value.get("choices")
     if error_in(value) or (not isinstance(choices, list) and looks_like_error(value)):
         return error_body(value, body, _read(loose_chunk(value), headers).answer(whole=False))
