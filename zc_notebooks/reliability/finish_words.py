@@ -17,6 +17,7 @@ FINISH_FAILURES: Final[Mapping[str, tuple[Reason, str | None]]] = {
     "network_error": ("server_error", "network_error"),
     "timeout": ("server_error", "timeout"),
     "insufficient_system_resource": ("capacity", "insufficient_system_resource"),
+    "error_limit": ("context_window", "error_limit"),
     "model_context_window_exceeded": ("context_window", "model_context_window_exceeded"),
     "content_filter": _BLOCKED,
     "incomplete:content_filter": _BLOCKED,

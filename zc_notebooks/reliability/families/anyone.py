@@ -19,6 +19,7 @@ from zc_notebooks.reliability.rules import (
     PERMISSION_ACCOUNT,
     PERMISSION_MODEL,
     REQUEST,
+    SOFT_BAD_REQUEST,
     SOFT_BALANCE,
     SOFT_NOT_FOUND,
     SOFT_PERMISSION,
@@ -76,8 +77,9 @@ _WORDS: Final[Mapping[Rule, str]] = {
         over_capacity no_deployments_available no_provider_available get_channel_failed""",
     TOOL_SCHEMA: "tool_use_failed invalid_tool_call tool_call_validation_failed malformed_function_call",
     BAD_REQUEST: """
-        unsupported_parameter unsupported_value unknown_parameter invalid_parameter json_validate_failed
+        unsupported_parameter unsupported_value unknown_parameter json_validate_failed
         invalid_function_parameters""",
+    SOFT_BAD_REQUEST: "invalid_parameter",
     DAY: "usage_limit_reached daily_limit_exceeded monthly_limit_exceeded weekly_limit_exceeded",
     MINUTE: "concurrent_budget_exceeded concurrency_limit_exceeded",
     LIMIT: """
