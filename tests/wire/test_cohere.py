@@ -266,7 +266,9 @@ def test_a_stalled_stream_after_message_end_is_complete() -> None:
     assert got.answer.usage is None
 
 
-@pytest.mark.parametrize(("word", "reason"), [("ERROR", "server_error"), ("TIMEOUT", "server_error")])
+@pytest.mark.parametrize(
+    ("word", "reason"), [("ERROR", "server_error"), ("TIMEOUT", "server_error"), ("ERROR_LIMIT", "context_window")]
+)
 def test_finish_words_that_are_failures(word: str, reason: str) -> None:
     """A word alone decides, streamed or not."""
     whole = {"id": "x", "message": {"role": "assistant", "content": []}, "finish_reason": word}

@@ -60,7 +60,9 @@ _LOOSE = re.compile(
     r"""\\?["'](code|type|status|error_code|error_type|reason|__type|limit_source|quotaId|quotaValue|retryDelay)\\?["']"""
     r"""\s{0,3}:\s{0,3}\\?["']?([\w.\-]{1,80})"""
 )
-_LOOSE_MESSAGE = re.compile(r"""["'](?:message|msg|detail|error)["']\s{0,3}:\s{0,3}"((?:[^"\\]|\\.){1,2000})""")
+_LOOSE_MESSAGE = re.compile(
+    r"""["'](?:message|msg|detail|error)["']\s{0,3}:\s{0,3}(?:"((?:[^"\\]|\\.){1,2000})|'((?:[^'\\]|\\.){1,2000}))"""
+)
 _BRACKETED = re.compile(r"\[(\d{3,5})\]\[")
 _TRAILING = re.compile(r"\((\d{4})\)(?:\s\(\d{3}\))?\s{0,3}$")
 _NAMED = re.compile(r"^(?:litellm\.)?((?:[A-Z][a-z]+){1,5}(?:Error|Exception))\b")
@@ -312,7 +314,8 @@ class _Reader:
         for match in _LOOSE.finditer(text):
             self.loose(plain(match[1]), f"{where} ({match[1]} in the text)", match[2])
         for inner in list(_LOOSE_MESSAGE.finditer(text))[:4]:
-            self.found.messages.append(Found(f"{where} (in the text)", inner[1], _lower(inner[1])))
+            said = inner[1] or inner[2]
+            self.found.messages.append(Found(f"{where} (in the text)", said, _lower(said)))
 
     def loose(self, name: str, where: str, text: str) -> None:
         if name in _QUOTA:

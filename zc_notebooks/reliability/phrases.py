@@ -35,7 +35,8 @@ _CONTEXT_FORMS: Final = (
 )
 _EXCEED_FORMS: Final = (
     re.compile(r"exceed(?:s|ed|ing)? (?:\w+ ){0,3}context (?:length|window|size|limit)"),
-    re.compile(r"(?:prompt|input)\b.{0,40}\btokens\b.{0,20}\bexceeds? .{0,20}\blimit"),
+    re.compile(r"(?:prompt|input|request|messages|total number)\b.{0,40}\btokens\b.{0,20}\bexceeds? .{0,20}\blimit"),
+    re.compile(r"(?:prompt|input|request|messages) exceeds? .{0,20}\btoken limit"),
 )
 _MODEL_UNSERVED: Final = re.compile(
     r"model ['\"`]?[\w./:@-]{1,120}['\"`]? is not supported(?: on the full model list)?\.?$"

@@ -182,6 +182,7 @@ MONEY: Final = Row(
         "key limit exceeded",
         "billing hard limit",
         "budget has been exceeded",
+        "reached its budget limit",
         "payment required",
         "payment method is required",
         "payment is past due",
