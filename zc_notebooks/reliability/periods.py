@@ -99,7 +99,7 @@ _TOKENS: Final = (
 
 
 _LISTED = re.compile(r"[a-z ]{1,40}\(actual/limit\): ?([\d,]{1,15})/([\d,]{1,15})")
-_ADVICE: Final = ("upgrade", "subscribe", "purchase", " buy ", "to unlock", "need more", "for $")
+_ADVICE: Final = ("upgrade", "subscribe", "purchase", " buy ", "to unlock", "need more", "for $", "contact ")
 _SENTENCE_END = re.compile(r"[.!?\n]")
 
 
