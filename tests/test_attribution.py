@@ -265,3 +265,24 @@ def test_a_scope_left_elsewhere_ends_quietly() -> None:
 
     asyncio.run(run())
     assert attribution.take() is None
+
+
+def test_a_scope_in_a_loop_left_early_is_gone(tmp_path: Path) -> None:
+    """The next answer's record is that of the scope around the loop."""
+    fleet = Fleet({"a": [POOR], "b": [OK]}, tmp_path)
+
+    async def block() -> AsyncGenerator[None]:
+        with attribution.scope():
+            yield
+
+    async def run() -> None:
+        with attribution.scope() as outer:
+            async for _ in block():
+                break
+            for _ in range(3):
+                await asyncio.sleep(0)
+            done = await fleet.chain.ask("hello")
+            assert done.fallback is not None
+            assert outer.take() == done.fallback
+
+    asyncio.run(run())

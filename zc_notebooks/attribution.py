@@ -13,14 +13,14 @@ Without a scope nothing is kept; the answer itself always has its record (``answ
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import contextmanager
 from typing import Final
 
 from msgspec.structs import replace
 
 from zc_notebooks.chat import Identity
 from zc_notebooks.config.schema import NoticeMode
+from zc_notebooks.nesting import Nested
 from zc_notebooks.result import Completion, FallbackRecord
 
 REDACTED: Final = "Note: this answer came from a substitute, because what was asked for could not answer."
@@ -40,19 +40,15 @@ class Scope:
         return record
 
 
-_SCOPE: ContextVar[Scope | None] = ContextVar("zc_fallback_scope", default=None)
+_SCOPE: Final = Nested[Scope]("zc_fallback_scope")
 
 
 @contextmanager
 def scope() -> Iterator[Scope]:
     """Within the block, accepted answers leave their record in the scope that is yielded."""
     own = Scope()
-    token = _SCOPE.set(own)
-    try:
+    with _SCOPE.within(own):
         yield own
-    finally:
-        with suppress(ValueError):  # left in another context, which has its own value
-            _SCOPE.reset(token)
 
 
 def take() -> FallbackRecord | None:
