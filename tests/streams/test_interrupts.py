@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from tests import ROOT
 from tests.notebook.kernels import Kernel
 from tests.notebook.kernels import kernel as started
 from tests.streams.holding import LIMIT_S, WORDS, Holding
+from zc_notebooks.cli import main
 from zc_notebooks.events import Event
 from zc_notebooks.sinks import CallableSink
 from zc_notebooks.sync import LoopThread
@@ -168,6 +170,24 @@ def test_a_chat_that_is_ended(tmp_path: Path, server: Holding) -> None:
         status, out, err = interrupted(command, tmp_path, server, signal.SIGTERM, stdin=said)
     assert (status, out, err) == (143, "one two three \n", "cancelled\n")
     check(tmp_path, server, "stream")
+
+
+@pytest.mark.parametrize(("by", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_chat_that_is_ended_at_its_prompt(
+    by: signal.Signals, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C leaves like Ctrl-D; who ends the process gets its status."""
+
+    class Prompt(io.StringIO):
+        def readline(self, _: int | None = -1, /) -> str:
+            signal.raise_signal(by)
+            return ""
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", Prompt())
+    with pytest.raises(SystemExit) as left:
+        main(["chat"])
+    assert left.value.code == status
 
 
 # -- a kernel --------------------------------------------------------------------------------------------------------

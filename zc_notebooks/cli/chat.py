@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from zc_notebooks.chat import Message, text_message
+from zc_notebooks.cli import Ended
 from zc_notebooks.cli.ask import Hint, MaxTokens, Model, Start, System, remark, show_stream
 from zc_notebooks.cli.output import OK, report, say, status_of
 from zc_notebooks.errors import PartialOutput, StreamCancelledAfterOutput, ZcError
@@ -72,6 +73,8 @@ def _line() -> str | None:
         sys.stderr.flush()
     try:
         line = sys.stdin.readline()
+    except Ended:
+        raise
     except KeyboardInterrupt:
         return None
     return line.strip() if line else None
