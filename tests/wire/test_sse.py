@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.feeding import CUTS, STEADY, every, pieces
+from zc_notebooks.stream_guard.ndjson import NdjsonFraming
 from zc_notebooks.stream_guard.sse import MAX_EVENT, MAX_FOREIGN, SseFraming
 from zc_notebooks.wire.registry import wire
 
@@ -116,6 +117,13 @@ def test_a_foreign_body_is_kept_in_part() -> None:
         framing.feed(b"<p>" * 1000)
     assert framing.foreign is not None
     assert len(framing.foreign) == MAX_FOREIGN
+
+
+@pytest.mark.parametrize("framing", [SseFraming, NdjsonFraming])
+def test_byte_order_marks_without_end(framing: type[SseFraming | NdjsonFraming]) -> None:
+    """8 MB of nothing but byte order marks are skipped in one pass; one pass for each mark takes minutes."""
+    made = framing()
+    assert made.feed(b"\xef\xbb\xbf \n" * 1_600_000 + b'{"a":1}\n') + made.finish() == [(b"", b'{"a":1}')]
 
 
 @pytest.mark.parametrize("name", ["openai_chat", "openai_responses", "anthropic_messages"])

@@ -8,6 +8,7 @@ chunks, invalid UTF-8 and NUL bytes do no harm.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from zc_notebooks.stream_guard.json_array import JsonArrayFraming
@@ -20,7 +21,7 @@ MAX_FOREIGN: Final = 16 * 1024
 BOM: Final = b"\xef\xbb\xbf"
 """The byte order mark that a body may begin with."""
 _LF: Final = 10
-_BLANK: Final = b" \t\r\n"
+_BEFORE: Final = re.compile(rb"\A(?:\xef\xbb\xbf|[ \t\r\n])++")
 _JSON_STARTS: Final = b"{["
 _FOREIGN_STARTS: Final = b'<"'
 
@@ -155,10 +156,7 @@ class SseFraming:
 
 def without_bom(start: bytes) -> bytes:
     """The beginning of a body without byte order marks and blank space."""
-    start = start.lstrip(_BLANK)
-    while start.startswith(BOM):
-        start = start[len(BOM) :].lstrip(_BLANK)
-    return start
+    return _BEFORE.sub(b"", start, count=1)
 
 
 def parse_block(block: bytes) -> Event | None:
