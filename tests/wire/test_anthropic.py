@@ -481,6 +481,23 @@ def test_blocks_without_an_index(index: bytes) -> None:
     assert [call.arguments for call in end.answer.tool_calls] == [{"a": 1}]
 
 
+@pytest.mark.parametrize("index", [b"[1]", b'{"a": 1}'])
+def test_an_index_that_is_none(index: bytes) -> None:
+    """An index of another type than a number raises nothing and counts as absent."""
+    body = [CALL, delta(type="input_json_delta", partial_json='{"a":1}'), stop(0)]
+    odd = [one.replace(b'"index": 0', b'"index": ' + index) for one in body]
+    assert odd != body
+    end = end_of(START, *odd, ends("tool_use"), END)
+    assert [call.arguments for call in end.answer.tool_calls] == [{"a": 1}]
+
+
+@pytest.mark.parametrize("content", [5, True])
+def test_content_that_is_neither_text_nor_blocks(content: object) -> None:
+    """A whole message in place of a stream whose content is of another type is an empty answer."""
+    whole = json.dumps({"type": "message", "content": content, "stop_reason": "end_turn"}).encode()
+    assert end_of(b"data: " + whole + b"\n\n").answer.text == ""
+
+
 def test_content_that_is_text() -> None:
     """A whole message whose content is a text and no list of blocks."""
     got = CLAUDE.decode(json.dumps({"type": "message", "content": "Hi", "stop_reason": "end_turn"}).encode(), {})

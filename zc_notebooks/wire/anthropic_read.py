@@ -11,7 +11,7 @@ from zc_notebooks.chat import Answer, PreExecutedTool, Reasoning, Text, ToolCall
 from zc_notebooks.records import AnthropicCompletion
 from zc_notebooks.stream_guard.completion import StreamJudge, judge_finish
 from zc_notebooks.wire.assemble import CALL_SIZE, AnswerBuilder, finish_reason, tool_call
-from zc_notebooks.wire.loose_json import as_dict, as_text, to_text
+from zc_notebooks.wire.loose_json import as_dict, as_list, as_text, to_text
 from zc_notebooks.wire.sse_stream import SseStream
 from zc_notebooks.wire.usage import anthropic_usage
 from zc_notebooks.wire.whole_body import error_body, error_in, looks_like_error
@@ -153,6 +153,12 @@ class AnthropicReader:
         events.append(tool)
 
 
+def _place(event: dict[str, Any]) -> int:
+    """The index of the block that an event is about; 0 where a server says none."""
+    index = event.get("index")
+    return index if isinstance(index, int) else 0
+
+
 class AnthropicStream(SseStream):
     """Decoder of one message stream.
 
@@ -184,11 +190,11 @@ class AnthropicStream(SseStream):
         kind = as_text(value.get("type"))
         if kind == "content_block_delta":
             delta = {key: item for key, item in as_dict(value.get("delta")).items() if isinstance(item, str)}
-            self._delta(msgspec.convert(delta, _Delta), value.get("index") or 0, events)
+            self._delta(msgspec.convert(delta, _Delta), _place(value), events)
         elif kind == "content_block_start":
-            self._reader.start(value.get("index") or 0, as_dict(value.get("content_block")), events)
+            self._reader.start(_place(value), as_dict(value.get("content_block")), events)
         elif kind == "content_block_stop":
-            self._reader.stop(value.get("index") or 0, events)
+            self._reader.stop(_place(value), events)
         elif kind == "message_start":
             self._reader.message(as_dict(value.get("message")), events)
         elif kind == "message_delta":
@@ -227,7 +233,8 @@ def read_message(value: dict[str, Any], builder: AnswerBuilder, events: list[Wir
     reader = AnthropicReader(builder)
     reader.message(value, events)
     content = value.get("content")
-    for index, block in enumerate([{"type": "text", "text": content}] if isinstance(content, str) else content or ()):
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
+    for index, block in enumerate(blocks):
         reader.start(index, as_dict(block), events)
         reader.stop(index, events)
     builder.finish(value.get("stop_reason"))
