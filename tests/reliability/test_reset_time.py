@@ -186,6 +186,8 @@ def test_waits_in_sentences(text: str, seconds: float | None) -> None:
         ("The limit will reset at 2026-06-01T13:00:00Z.", "2026-06-01T13:00:00Z"),
         ("Your quota resets on 2026-06-03T00:00:00+02:00", "2026-06-02T22:00:00Z"),
         ("The quota will reset at 06-18 10:07:00 UTC.", "2026-06-18T10:07:00Z"),
+        ("The outcome is a limit. It resets at 18:30 UTC.", "2026-06-01T18:30:00Z"),
+        ("Upstream limit, resets at midnight PST", "2026-06-02T07:00:00Z"),
         ("limit resets at 1780318800", "2026-06-01T13:00:00Z"),
         ("resets at 1780318800000", "2026-06-01T13:00:00Z"),
         ("will reset at 2026-05-01 08:00:00", "2026-05-01T00:00:00Z"),

@@ -100,7 +100,8 @@ _TOKENS: Final = (
 
 _LISTED = re.compile(r"[a-z ]{1,40}\(actual/limit\): ?([\d,]{1,15})/([\d,]{1,15})")
 _ADVICE: Final = ("upgrade", "subscribe", "purchase", " buy ", "to unlock", "need more", "for $", "contact ")
-_SENTENCE_END = re.compile(r"[.!?\n]")
+_SENTENCE_END = re.compile(r"[.!?](?![\w/])|\n")
+"""Not the points of an address or a price."""
 
 
 def without_advice(low: str) -> str:

@@ -165,12 +165,10 @@ def _instants(low: str, now: datetime, zone: str) -> Iterable[tuple[str, datetim
     for match in _YEARLESS.finditer(low) if ":" in low and "-" in low and not dated else ():
         if _told(low, match):
             yield match[0], _this_year(match, aware(now), "UTC" if match[6] else zone)
-    for zone_word in _CLOCK_ZONES if not dated else ():
-        start = low.find(zone_word)
-        clock = _CLOCK.search(low, max(0, start - 16), start + 12) if start >= 0 else None
-        if clock and _told(low, clock):
-            where = "UTC" if clock[3] else _PACIFIC
-            yield clock[0], next_time(int(clock[1] or 0), int(clock[2] or 0), where, now)
+    for match in _CLOCK.finditer(low) if not dated and any(word in low for word in _CLOCK_ZONES) else ():
+        if _told(low, match):
+            where = "UTC" if match[3] else _PACIFIC
+            yield match[0], next_time(int(match[1] or 0), int(match[2] or 0), where, now)
     for match in _EPOCH.finditer(low) if "reset" in low or "until" in low else ():
         if _told(low, match):
             yield match[0], from_epoch(float(match[1]))
