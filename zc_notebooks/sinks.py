@@ -55,20 +55,22 @@ def fitting(events: object, draft: object) -> None:
 
 
 class Handing:
-    """The wait for a sink to take something, which :meth:`stop` cuts short."""
+    """The waits for sinks to take something, which :meth:`stop` cuts short."""
 
     def __init__(self) -> None:
+        self._stopped = False
         self._limit: asyncio.Timeout | None = None
 
     def stop(self) -> None:
-        """Ends the wait that runs now, if one does."""
+        """Ends the wait that runs now, if one does; no later one is begun."""
+        self._stopped = True
         if self._limit is not None and not self._limit.expired():
             with suppress(RuntimeError):  # it is ending by itself
                 self._limit.reschedule(asyncio.get_running_loop().time())
 
     async def over(self, taken: Awaitable[None]) -> None:
         """Waits for ``taken``; returns early when it was stopped."""
-        self._limit = limit = asyncio.timeout(None)
+        self._limit = limit = asyncio.timeout(0 if self._stopped else None)
         try:
             async with limit:
                 await taken

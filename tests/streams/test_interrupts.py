@@ -301,6 +301,30 @@ def test_132_stop_does_not_wait_for_a_sink(kind: str, tmp_path: Path, server: Ho
     check(tmp_path, server, "stream")
 
 
+def test_132_stop_waits_for_neither_of_two_sinks(tmp_path: Path, server: Holding) -> None:
+    """132: the draft is not waited for either when Stop came while the event sink was busy."""
+
+    async def run(chain: zc.Chain) -> None:
+        async with chain:
+            sink, gone = Stuck(), asyncio.Event()
+
+            class Gone:
+                async def draft(self, text: str, *, final: bool) -> None:
+                    del final
+                    if text == "".join(WORDS):
+                        await gone.wait()
+
+            stream = chain.stream("hold")
+            turn = asyncio.ensure_future(stream.into(sink, Gone()))
+            await asyncio.wait_for(sink.waits.wait(), LIMIT_S)
+            stream.cancel()
+            with pytest.raises(zc.errors.StreamCancelledAfterOutput):
+                await asyncio.wait_for(turn, LIMIT_S)
+
+    asyncio.run(run(zc.open(tmp_path / "zc.toml")))
+    check(tmp_path, server, "stream")
+
+
 def test_ctrl_c_between_the_start_of_a_call_and_its_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop's thread may have sent the request before ours begins to wait: the call is ended all the same."""
     started, ended = threading.Event(), threading.Event()
