@@ -33,10 +33,15 @@ _CONTEXT_FORMS: Final = (
     re.compile(r"inputs`? must have less than \d+ tokens"),
     re.compile(r"\(\d+\) >= n_ctx"),
 )
+_NO_RATE: Final = r"(?!.{0,20}\b(?:rate|daily|weekly|monthly)\b)"
+"""A limit of a period is no window."""
 _EXCEED_FORMS: Final = (
     re.compile(r"exceed(?:s|ed|ing)? (?:\w+ ){0,3}context (?:length|window|size|limit)"),
-    re.compile(r"(?:prompt|input|request|messages|total number)\b.{0,40}\btokens\b.{0,20}\bexceeds? .{0,20}\blimit"),
-    re.compile(r"(?:prompt|input|request|messages) exceeds? .{0,20}\btoken limit"),
+    re.compile(
+        r"(?:prompt|input|request|messages|total number)\b.{0,40}\btokens\b.{0,20}"
+        rf"\bexceeds? {_NO_RATE}.{{0,20}}\blimit"
+    ),
+    re.compile(rf"(?:prompt|input|request|messages) exceeds? {_NO_RATE}.{{0,20}}\btoken limit"),
 )
 _MODEL_UNSERVED: Final = re.compile(
     r"model ['\"`]?[\w./:@-]{1,120}['\"`]? is not supported(?: on the full model list)?\.?$"
