@@ -178,6 +178,7 @@ model = "m"
 keyless = true
 extra_headers = { "x-my-token" = "%(key)s", "helicone-auth" = "Bearer %(key)s", "x-title" = "an ordinary title" }
 provider_extra = { user = "somebody else", prompt_cache_key = "my-own-cache", route = { apiKey = "%(key)s" } }
+chat_template_kwargs = { eos_token = "<|im_end|>" }
 [[chain]]
 provider = "custom.a"
 """
@@ -194,6 +195,7 @@ def test_a_key_in_a_header_or_an_extra_field_of_ones_own(tmp_path: Path) -> None
     assert "an ordinary title" in str(failed.value)
     config = fleet.chain.config
     assert "my-own-cache" in repr(config.profiles)
+    assert "<|im_end|>" in repr(config.profiles)
     assert [warning.path.removeprefix("providers.custom.a.") for warning in config.warnings] == [
         "extra_headers.x-my-token",
         "extra_headers.helicone-auth",

@@ -25,10 +25,13 @@ _KEY_LENGTH: Final = 8
 """Characters from which a value at a name like ``x-api-key`` is taken for a credential."""
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _KEY_WORDS: Final = frozenset(
-    {"apikey", "auth", "authorization", "cookie", "credential", "credentials", "password", "secret", "token"}
+    {"apikey", "auth", "authorization", "cookie", "credential", "credentials", "key", "password", "secret", "token"}
 )
-_OTHER_KEYS: Final = frozenset({"cache", "idempotency", "partition", "public", "routing", "sort"})
-"""Words before "key" that make it no credential."""
+_OTHERS: Final[Mapping[str, frozenset[str]]] = {
+    "key": frozenset({"cache", "idempotency", "partition", "public", "routing", "sort"}),
+    "token": frozenset({"bos", "eos", "pad", "stop"}),
+}
+"""Words before these that make them no credential."""
 
 
 class Wrong(ValueError):
@@ -163,7 +166,7 @@ def keys_in(nested: Mapping[str, Any], path: str = "") -> list[tuple[str, str]]:
 def names_a_key(name: str) -> bool:
     """Whether what stands under a name (``x-api-key``, ``accessToken``) is a credential."""
     words = [word.lower() for word in _WORDS.findall(name)] or [""]
-    return words[-1] in _KEY_WORDS or (words[-1] == "key" and not _OTHER_KEYS.intersection(words))
+    return words[-1] in _KEY_WORDS and not _OTHERS.get(words[-1], frozenset()).intersection(words)
 
 
 def table(value: object) -> dict[str, Any]:
