@@ -13,6 +13,7 @@ import zc_notebooks as zc
 from tests.raw_server import Answer, RawServer, Request, raw_server
 from zc_notebooks.config.load import parse_config
 from zc_notebooks.fallback import Candidate
+from zc_notebooks.ledger.row import AttemptRow
 from zc_notebooks.prompt_parts import InvalidRequest
 from zc_notebooks.records import HttpRequest, HttpResponse
 from zc_notebooks.testing import ManualClock, chat_answer, chat_error
@@ -74,6 +75,21 @@ def test_whatever_the_transport_raises_is_no_status() -> None:
     with pytest.raises(zc.AllCandidatesFailed, match="cable cut"):
         call(wires, chain=CHAIN[:1])
     assert wires.asked == ["groq"] * 3
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
+def test_a_call_that_is_ended_has_its_row(ending: type[BaseException]) -> None:
+    """133: Ctrl-C inside ``asyncio.run`` cancels the task that waits here, which is no other end than elsewhere."""
+    rows: list[AttemptRow] = []
+
+    def send(_: HttpRequest) -> HttpResponse:
+        raise ending
+
+    with pytest.raises(ending):
+        zc.call_with_fallback(
+            chain=CHAIN, payload_for=lambda _: "hello", environ=KEYS, transport=send, on_attempt=rows.append
+        )
+    assert [(row.provider_ref, row.status) for row in rows] == [("groq", "cancelled")]
 
 
 def test_the_start_comes_first_and_once() -> None:

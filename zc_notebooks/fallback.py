@@ -93,7 +93,7 @@ def call_with_fallback(  # noqa: PLR0913 (all that a script can say)
 
     Raises:
         AllCandidatesFailed: With one line for each candidate and its own reason.
-        ConfigError: A candidate names no known provider.
+        ConfigError: A candidate is none or names no known provider, or a key has another vendor's form.
     """
     heed()
     clock = clock or SystemClock()

@@ -294,12 +294,12 @@ def _attempt_sync(step: Try, call: CallRecord, board: Board, send: Callable[[Htt
         response = send(encoded.request)
     except TransportFailure as failure:
         return _settle(step, call, board, encoded, failure, started, t0)
-    except (KeyboardInterrupt, SystemExit):
-        call.finish(step, CANCELLED, Timing(t=started, secs=call.clock.monotonic() - t0), encoded.notes)
-        raise
     except Exception as error:  # noqa: BLE001 (a caller's own transport: whatever it raises is "no status")
         lost = TransportFailure(f"{type(error).__name__}: {error}", kind="read", sent=True)
         return _settle(step, call, board, encoded, lost, started, t0)
+    except BaseException:
+        call.finish(step, CANCELLED, Timing(t=started, secs=call.clock.monotonic() - t0), encoded.notes)
+        raise
     return _settle(step, call, board, encoded, response, started, t0)
 
 
