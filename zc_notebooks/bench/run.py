@@ -14,13 +14,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from zc_notebooks.bench.failing import failed, last_failure
+from zc_notebooks.bench.failing import failed, quota_ends, worth_waiting_s
 from zc_notebooks.bench.results import ANSWERED, Cell, Outcome, Result, Results
 from zc_notebooks.budget.amounts import dollars
-from zc_notebooks.errors import CallError, CandidateFailure, ConfigError, NoPermittedCandidate, ZcError
+from zc_notebooks.errors import CallError, ConfigError, NoPermittedCandidate, ZcError
 from zc_notebooks.ledger.prices import totals
 from zc_notebooks.ledger.row import AttemptRow
-from zc_notebooks.records import Reason, Record, Tier
+from zc_notebooks.records import Record, Tier
 from zc_notebooks.reliability.materialize import Ask, parse_start, plan
 from zc_notebooks.result import Completion
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 Judged = Literal["correct", "wrong", "unparsed", "refused", "error"]
 
-_WORTH_WAITING: Final[frozenset[Reason]] = frozenset({"minute_limit", "capacity", "server_error", "network"})
-_QUOTAS: Final[frozenset[Reason]] = frozenset({"daily_limit", "token_daily_limit", "minute_limit", "balance"})
 _LEAST_WAIT_S: Final = 1.0
 
 
@@ -334,22 +332,8 @@ class _Attempting:
 
     async def _worth_another(self, error: CallError) -> bool:
         """Waits for a limit that ends in time."""
-        last = last_failure(error)
-        if last is None or last.row.reason not in _WORTH_WAITING:
-            return False
-        seconds = self._stated(last)
-        if seconds is None and last.row.reason != "minute_limit":
-            return False  # nobody said when: that is how it is reached
-        if seconds is None:
-            seconds = self._run.chain.config.reliability.cooldown_guess_s
-        return await self._wait(max(seconds, _LEAST_WAIT_S))
-
-    def _stated(self, last: CandidateFailure) -> float | None:
-        """Seconds until what failed is over, where anybody said or knows."""
-        ends = last.back_at or last.until or (last.verdict.resets_at if last.verdict is not None else None)
-        if ends is not None:
-            return (ends - self._clock.now()).total_seconds()
-        return last.verdict.stated_wait_s if last.verdict is not None else None
+        seconds = worth_waiting_s(error, self._clock.now(), self._run.chain.config.reliability.cooldown_guess_s)
+        return seconds is not None and await self._wait(max(seconds, _LEAST_WAIT_S))
 
     async def _wait(self, seconds: float) -> bool:
         """Whether the cell may wait that long; if so it has."""
@@ -360,13 +344,10 @@ class _Attempting:
         return True
 
     def _remember(self, error: CallError) -> None:
-        """A quota whose end is stated or known by rule: the candidate is not asked again before."""
-        last = last_failure(error)
-        if last is None or last.back_at is None or last.provenance == "guessed":
-            return
-        if last.row.reason in _QUOTAS:
-            why = f"{last.row.reason.replace('_', ' ')} until {last.back_at:%Y-%m-%d %H:%M:%S} UTC"
-            self._run.put_out(self._cell.candidate, last.back_at, why)
+        """The candidate is not asked again before its quota is over."""
+        until = quota_ends(error)
+        if until is not None:
+            self._run.put_out(self._cell.candidate, until, failed(error)[1])
 
     def _made(self, started: datetime, outcome: Outcome, why: str, done: Completion | None = None) -> Result:
         cell, item = self._cell, self._item
