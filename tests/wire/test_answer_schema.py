@@ -70,6 +70,8 @@ def test_strict_where_the_schema_bears_it(name: Any) -> None:
     assert notes == ("schema not strict: it has open or optional parts",)
     for loose in ({**CITY, "additionalProperties": True}, {"type": "array", "items": CITY}):
         assert sent(name, loose)[0]["strict"] is False
+    for odd in (None, [["city"]]):
+        assert sent(name, {**CITY, "required": odd})[0]["strict"] is False
     assert sent(name, CITY, strict=False) == ({"name": "answer", "schema": CITY, "strict": False}, ())
     assert sent(name, CITY, title="Città di prova!")[0]["name"] == "Citt__di_prova_"
 

@@ -42,7 +42,7 @@ def described(wanted: JsonSchema, notes: list[str]) -> dict[str, Any]:
 
 
 def _all_required(schema: Mapping[str, Any]) -> bool:
-    return all({*part.get("properties", ())} <= {*part.get("required", ())} for part in _parts(schema))
+    return all(name in (part.get("required") or ()) for part in _parts(schema) for name in part.get("properties") or ())
 
 
 def for_claude(wanted: JsonSchema) -> Mapping[str, Any] | None:
