@@ -467,6 +467,12 @@ def test_a_broken_body_is_told_by_what_is_wrong_with_it(kind: Any, payload: str,
     assert "half an ans" not in found.text
 
 
+@pytest.mark.parametrize("status", [[1], {"a": 1}])
+def test_a_status_that_is_no_word(status: object) -> None:
+    """An error whose status is an array or an object has a verdict like others."""
+    assert verdict(429, {"error": {"status": status, "message": "slow down"}}).reason == "minute_limit"
+
+
 def test_every_family_has_a_table() -> None:
     """Each named family's table can be read; an unknown one has none and still gets verdicts."""
     for name in NAMES:

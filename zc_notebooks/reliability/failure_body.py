@@ -359,7 +359,7 @@ def _shape(data: Any) -> str:
 
 
 def _error_shape(error: dict[str, Any]) -> str:
-    if error.get("status") in _GOOGLE or any(isinstance(one, dict) and "@type" in one for one in _list(error)):
+    if str(error.get("status")) in _GOOGLE or any(isinstance(one, dict) and "@type" in one for one in _list(error)):
         return "google"
     code = error.get("code")
     if isinstance(code, str) and len(code) == 4 and code.isdigit() and code.startswith("1"):  # noqa: PLR2004
