@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
+
+_CANCELLED: Final = 130
+_ENDING: Final = (signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
 class Ended(KeyboardInterrupt):
@@ -30,9 +35,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(128 + terminated[0] if terminated and status == _CANCELLED else status)
 
 
-_CANCELLED = 130
-
-
 @contextmanager
 def _terminable() -> Iterator[list[int]]:
     """SIGTERM and SIGHUP are Ctrl-C: the socket closes, the row is written. What is ignored (``nohup``) stays so.
@@ -45,13 +47,11 @@ def _terminable() -> Iterator[list[int]]:
         terminated.append(number)
         raise Ended
 
-    names = [number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    hears = threading.current_thread() is threading.main_thread()
+    names = [number for number in _ENDING if hears and signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, terminate) for number in names}
     try:
         yield terminated
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-_ENDING = (signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
