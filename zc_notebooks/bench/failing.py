@@ -41,11 +41,9 @@ def worth_waiting_s(error: CallError, now: datetime, guess_s: float) -> float | 
     last = _last_failure(error)
     if last is None or last.row.reason not in _WORTH_WAITING:
         return None
-    ends = last.back_at or last.until or (last.verdict.resets_at if last.verdict is not None else None)
-    if ends is not None:
-        return (ends - now).total_seconds()
-    stated = last.verdict.stated_wait_s if last.verdict is not None else None
-    return guess_s if stated is None and last.row.reason == "minute_limit" else stated
+    if last.row.resets_at is not None:
+        return (last.row.resets_at - now).total_seconds()
+    return guess_s if last.row.reason == "minute_limit" else None
 
 
 def quota_ends(error: CallError) -> datetime | None:

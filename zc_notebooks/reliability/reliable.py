@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 from zc_notebooks.budget.guard import CallBudget
@@ -124,7 +124,7 @@ class CallRecord:
                 row=row,
                 verdict=judged.verdict,
                 text=judged.verdict.text or judged.verdict.reason,
-                back_at=_back_at(judged.verdict, self.clock.now()),
+                back_at=row.resets_at if sets_mark(judged.verdict) else None,
                 phase=judged.phase,
                 several_credentials=step.variant.ref in self._several,
             )
@@ -166,15 +166,6 @@ class CallRecord:
         self._write(row)
         if self._on_attempt is not None:
             self._on_attempt(row)
-
-
-def _back_at(verdict: Verdict, now: datetime) -> datetime | None:
-    """When a failed limit, quota or purse is back, as stated or by the provider's known rule."""
-    if not sets_mark(verdict):
-        return None
-    if verdict.resets_at is not None:
-        return verdict.resets_at
-    return None if verdict.stated_wait_s is None else now + timedelta(seconds=verdict.stated_wait_s)
 
 
 def _status_words(step: Moved) -> str:
